@@ -1,1 +1,3 @@
 //! placeholder
+#![allow(missing_docs)]
+pub mod model;

@@ -1,0 +1,197 @@
+//! The resolved operator: what `lower` makes of a spec and all that `render` sees.
+//!
+//! No option is undecided here: names are allotted, defaults are filled in, and every check has passed.
+//! Text is as it goes into the output (`greetings`, `demo.example.com`), identifiers are legal Rust.
+
+mod handler;
+mod schema;
+
+pub use handler::{
+    ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Timer,
+};
+pub use schema::{Fields, Field, ObjectSchema, Presence, Scalar, Schema, Shape};
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A whole operator.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    /// `metadata.name`: Deployment, service account, peering object.
+    pub name: String,
+    /// The package in `Cargo.toml`, and the library's name with `_` for `-`.
+    pub crate_name: String,
+    /// `metadata.description`, on one or more lines.
+    pub description: Option<String>,
+    /// `metadata.labels`, on all objects but the shared CRDs.
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`, likewise.
+    pub annotations: BTreeMap<String, String>,
+    /// In the order of the spec.
+    pub resources: Vec<Resource>,
+    /// Where state is kept on the objects.
+    pub persistence: Persistence,
+    /// What is posted as Kubernetes events.
+    pub posting: Posting,
+    /// `None` for `peering: false`: a standalone operator.
+    pub peering: Option<Peering>,
+    /// Where it runs.
+    pub deploy: Deploy,
+    /// How the crate reaches the runtime library.
+    pub runtime: RuntimeSource,
+}
+
+/// `settings.persistence`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Persistence {
+    /// Annotation prefix, such as `pgop.db.example.com`.
+    pub prefix: String,
+    /// The finalizer, such as `pgop.db.example.com/finalizer`.
+    pub finalizer: String,
+}
+
+/// `settings.posting`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posting {
+    /// Whether any Kubernetes event is posted.
+    pub enabled: bool,
+    /// Whether log records of the operator's crate become events on their object.
+    pub loggers: bool,
+    /// The least level: `debug`, `info`, `warning` or `error`.
+    pub level: String,
+}
+
+/// `peering`: until peering is served, it shapes manifests only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peering {
+    /// The peering object.
+    pub name: String,
+    /// Paused while the object is absent.
+    pub mandatory: bool,
+    /// `None` stands for a random one.
+    pub priority: Option<i64>,
+    /// How long a record counts without renewal.
+    pub lifetime: Duration,
+    /// Hides the successful keep-alives from the log.
+    pub stealth: bool,
+    /// `ClusterKopfPeering` rather than `KopfPeering`.
+    pub clusterwide: bool,
+}
+
+/// `deploy`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deploy {
+    /// The operator's own namespace.
+    pub namespace: String,
+    /// The image without its tag.
+    pub image: String,
+    /// The image's tag: the crate's version.
+    pub tag: String,
+    /// Port of `/healthz` and `/readyz`.
+    pub health_port: u16,
+}
+
+/// `project.runtime`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuntimeSource {
+    /// A copy of the sources under `vendor/`.
+    Vendored,
+    /// A checkout of this workspace, relative to the project or absolute; holds `runtime` and `runtime/testserver`.
+    Path(String),
+}
+
+/// One watched kind.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// How the API serves it.
+    pub reference: Reference,
+    /// Module in `src/generated` and `src/handlers`, such as `database`.
+    pub module: String,
+    /// Rust type, such as `Database`.
+    pub type_name: String,
+    /// Own or built-in.
+    pub origin: Origin,
+    /// Change and raw-event handlers in registration order; a `type` list gives one entry for each.
+    pub handlers: Vec<Handler>,
+    /// In registration order.
+    pub timers: Vec<Timer>,
+    /// The distinct functions behind the entries above, in order of first mention: one stub and one adaptor each.
+    pub functions: Vec<Function>,
+    /// Objects for `try`, the seeded test and `deploy/samples`; never empty for own kinds.
+    pub samples: Vec<Sample>,
+}
+
+/// What names a kind to the API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Empty for the core group.
+    pub group: String,
+    /// Such as `v1alpha1`.
+    pub version: String,
+    /// Such as `Database`.
+    pub kind: String,
+    /// Such as `databases`.
+    pub plural: String,
+    /// Such as `database`.
+    pub singular: String,
+    /// Such as `DatabaseList`.
+    pub list_kind: String,
+    /// False for cluster-scoped kinds.
+    pub namespaced: bool,
+    /// Whether `/status` is served.
+    pub status_subresource: bool,
+}
+
+impl Reference {
+    /// `group/version`, or `version` in the core group.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+}
+
+/// Where a kind comes from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// Declared by the spec: gets a CRD and Rust types.
+    Own(Box<OwnKind>),
+    /// Known to Kubernetes: handled as raw JSON.
+    Builtin,
+}
+
+/// The schema of an own kind.
+#[derive(Clone, Debug)]
+pub struct OwnKind {
+    /// Description of the kind: the comment above it or `None`.
+    pub description: Option<String>,
+    /// `shortNames`.
+    pub short_names: Vec<String>,
+    /// Which parts carry `x-kubernetes-preserve-unknown-fields`.
+    pub preserve: Preserve,
+    /// `.spec`; its shape is an object or any.
+    pub spec: Schema,
+    /// `.status`, with one property per handler that `returns`; its shape is an object or any.
+    pub status: Schema,
+}
+
+/// `preserveUnknownFields`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preserve {
+    /// The status only.
+    Status,
+    /// Spec and status.
+    All,
+    /// Nothing.
+    None,
+}
+
+/// One sample object.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The whole object: apiVersion, kind, metadata with a name, and what the spec gives.
+    pub object: Value,
+    /// Merge patches that `try` and the seeded test send one after the other.
+    pub then: Vec<Value>,
+}

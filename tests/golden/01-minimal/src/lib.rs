@@ -1,0 +1,4 @@
+//! Greets whoever a Greeting names.
+
+pub mod generated;
+pub mod handlers;

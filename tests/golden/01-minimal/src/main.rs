@@ -1,0 +1,7 @@
+//! Runs the operator.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    greeter::generated::operator().main()
+}
