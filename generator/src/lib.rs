@@ -1,3 +1,4 @@
-//! placeholder
-#![allow(missing_docs)]
+//! Turns one YAML operator spec into a Rust operator.
+
+pub mod fileset;
 pub mod model;
