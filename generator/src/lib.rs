@@ -2,3 +2,8 @@
 
 pub mod fileset;
 pub mod model;
+pub mod diagnostic;
+pub mod load;
+pub mod lower;
+pub mod naming;
+pub mod spec;

@@ -1,0 +1,1 @@
+//! Every identifier, plural and label.
