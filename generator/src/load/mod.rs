@@ -1,26 +1,31 @@
 //! YAML text to spec, positions kept.
 
-use crate::diagnostic::Diagnostics;
+mod comments;
+mod digest;
+mod edit;
+mod field;
+mod handler;
+mod keys;
+mod line;
+mod operator;
+mod parse;
+mod reader;
+mod resource;
 
-/// A spec that was read.
-#[derive(Clone, Debug)]
-pub struct Document;
+pub use crate::spec::Document;
 
-impl Document {
-    /// The text with `settings.persistence.prefix` and `finalizer` written in where absent.
-    #[must_use]
-    pub fn with_persistence(&self, _prefix: &str, _finalizer: &str) -> String {
-        String::new()
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostics, Source};
+
+/// Reads a spec. The faults are those of the text alone; what it asks for is checked by `lower`.
+pub fn load(file_name: &str, text: &str) -> Result<Document, Diagnostics> {
+    let source = Arc::new(Source { file_name: file_name.to_string(), text: text.to_string() });
+    let mut faults = Vec::new();
+    let root = parse::parse(text, &mut faults);
+    let spec = root.as_ref().and_then(|root| operator::operator(root, &mut faults));
+    match (root, spec) {
+        (Some(root), Some(spec)) if faults.is_empty() => Ok(Document { source, root, spec }),
+        _ => Err(Diagnostics::new(source, faults)),
     }
-
-    /// SHA-256 in hexadecimal digits over what the spec says.
-    #[must_use]
-    pub fn digest(&self) -> String {
-        String::new()
-    }
-}
-
-/// Reads a spec; the faults are all of the text's.
-pub fn load(_file_name: &str, _text: &str) -> Result<Document, Diagnostics> {
-    Ok(Document)
 }

@@ -1,1 +1,53 @@
-//! The YAML as written.
+//! The YAML as written, with the place of everything: what `load` reads and `lower` resolves.
+
+mod field;
+mod handler;
+mod operator;
+mod resource;
+mod scalar;
+mod tree;
+
+pub use field::{FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, OptionValue, TypeExpr, TypeForm};
+pub use handler::{CriterionSpec, EntrySpec, HandlerSpec, TextMap, TimerSpec};
+pub use operator::{Deploy, Metadata, OperatorSpec, Peering, PeeringSpec, Persistence, Posting, Priority};
+pub use resource::{ResourceSpec, SampleSpec};
+pub use scalar::Reading;
+pub use tree::{Content, Entry, Mapping, Node, Scalar, Spanned};
+
+use std::sync::Arc;
+
+use crate::diagnostic::Source;
+
+/// A spec that was read, with its text.
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub(crate) source: Arc<Source>,
+    pub(crate) root: Node,
+    pub(crate) spec: OperatorSpec,
+}
+
+impl Document {
+    /// The file's name, as shown in messages.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        &self.source.file_name
+    }
+
+    /// The file's text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// The tree under the spec.
+    #[must_use]
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// The spec as written.
+    #[must_use]
+    pub fn spec(&self) -> &OperatorSpec {
+        &self.spec
+    }
+}

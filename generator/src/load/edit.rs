@@ -1,0 +1,118 @@
+//! Writes single values into the text of a spec and leaves every other byte alone.
+
+use super::Document;
+use crate::spec::{Entry, Mapping, Node};
+
+impl Document {
+    /// The text with `settings.persistence.prefix` and `finalizer` written in where absent.
+    #[must_use]
+    pub fn with_persistence(&self, prefix: &str, finalizer: &str) -> String {
+        let text = self.text();
+        let persistence = &self.spec.persistence;
+        let mut pairs = Vec::new();
+        if persistence.prefix.is_none() {
+            pairs.push(("prefix", scalar(prefix)));
+        }
+        if persistence.finalizer.is_none() {
+            pairs.push(("finalizer", scalar(finalizer)));
+        }
+        let Some(top) = self.root.as_mapping().filter(|_| !pairs.is_empty()) else { return text.to_string() };
+        let editor = Editor { text, newline: if text.contains("\r\n") { "\r\n" } else { "\n" } };
+        let Some(settings) = find(top, "settings") else { return editor.new_settings(top, &self.root, &pairs) };
+        match settings.value.as_mapping() {
+            None => editor.fill_empty(settings, &format!("{{persistence: {}}}", flow(&pairs))),
+            Some(inner) => match find(inner, "persistence") {
+                None => editor.insert(settings, inner, &[("persistence", flow(&pairs))]),
+                Some(entry) => match entry.value.as_mapping() {
+                    None => editor.fill_empty(entry, &flow(&pairs)),
+                    Some(inner) => editor.insert(entry, inner, &pairs),
+                },
+            },
+        }
+    }
+}
+
+fn find<'m>(mapping: &'m Mapping, key: &str) -> Option<&'m Entry> {
+    mapping.entries.iter().find(|entry| entry.key.value == key)
+}
+
+/// Qualified names are plain in YAML, unless they could be read as a number.
+fn scalar(text: &str) -> String {
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text.to_string() } else { format!("\"{text}\"") }
+}
+
+fn flow(pairs: &[(&str, String)]) -> String {
+    let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}
+
+struct Editor<'t> {
+    text: &'t str,
+    newline: &'static str,
+}
+
+impl Editor<'_> {
+    fn with(&self, at: usize, piece: &str) -> String {
+        format!("{}{piece}{}", &self.text[..at], &self.text[at..])
+    }
+
+    /// A whole `settings` block, in front of `resources` as in all examples.
+    fn new_settings(&self, top: &Mapping, root: &Node, pairs: &[(&str, String)]) -> String {
+        let flow = format!("{{persistence: {}}}", flow(pairs));
+        if top.flow {
+            return self.insert_flow(root.span.start, top, &[("settings", flow)]);
+        }
+        let newline = self.newline;
+        let block: String = pairs.iter().map(|(key, value)| format!("    {key}: {value}{newline}")).collect();
+        let block = format!("settings:{newline}  persistence:{newline}{block}");
+        let place = find(top, "resources").or(top.entries.last()).map_or(0, |entry| entry.key.span.start);
+        self.with(self.above_comments(place), &block)
+    }
+
+    /// The start of the comment lines directly above a line.
+    fn above_comments(&self, offset: usize) -> usize {
+        let mut line = self.line_start(offset);
+        while line > 0 {
+            let above = self.line_start(line - 1);
+            if !self.text[above..line].starts_with('#') || above == 0 {
+                break;
+            }
+            line = above;
+        }
+        line
+    }
+
+    fn line_start(&self, offset: usize) -> usize {
+        self.text[..offset].rfind('\n').map_or(0, |index| index + 1)
+    }
+
+    fn insert(&self, owner: &Entry, mapping: &Mapping, pairs: &[(&str, String)]) -> String {
+        if mapping.flow {
+            return self.insert_flow(owner.value.span.start, mapping, pairs);
+        }
+        let Some(first) = mapping.entries.first() else { return self.text.to_string() };
+        let start = first.key.span.start;
+        let line = self.line_start(start);
+        let indent = &self.text[line..start];
+        let newline = self.newline;
+        let block: String = pairs.iter().map(|(key, value)| format!("{indent}{key}: {value}{newline}")).collect();
+        self.with(line, &block)
+    }
+
+    fn insert_flow(&self, brace: usize, mapping: &Mapping, pairs: &[(&str, String)]) -> String {
+        let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+        let comma = if mapping.entries.is_empty() { "" } else { ", " };
+        self.with(brace + 1, &format!("{}{comma}", pairs.join(", ")))
+    }
+
+    /// A key without a value, or with `null`, gets one.
+    fn fill_empty(&self, entry: &Entry, value: &str) -> String {
+        let span = entry.value.span;
+        let written = self.text.get(span.start..span.end).unwrap_or_default();
+        if written.is_empty() {
+            let colon = self.text[entry.key.span.end..].find(':').map_or(0, |index| entry.key.span.end + index + 1);
+            return self.with(colon, &format!(" {value}"));
+        }
+        format!("{}{value}{}", &self.text[..span.start], &self.text[span.end..])
+    }
+}
