@@ -1,9 +1,11 @@
 //! Turns one YAML operator spec into a Rust operator.
 
-pub mod fileset;
-pub mod model;
 pub mod diagnostic;
+pub mod fileset;
 pub mod load;
 pub mod lower;
-pub mod naming;
-pub mod spec;
+pub mod model;
+mod naming;
+pub mod render;
+mod spec;
+mod template;

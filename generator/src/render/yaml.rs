@@ -157,10 +157,7 @@ fn write_block(out: &mut String, value: &Yaml, indent: usize) {
         }
         Yaml::List(items) if !items.is_empty() => {
             for item in items {
-                let item = write_comments(out, item, indent);
-                pad(out, indent);
-                out.push_str("- ");
-                write_item(out, item, indent + 2);
+                write_item(out, item, indent);
             }
         }
         Yaml::Commented(..) => {
@@ -206,32 +203,42 @@ fn write_entry(out: &mut String, key: &str, value: &Yaml, indent: usize) {
     }
 }
 
-/// After `- `: a map's first entry stands on the same line.
 fn write_item(out: &mut String, item: &Yaml, indent: usize) {
+    let item = write_comments(out, item, indent);
     match item {
-        Yaml::Map(entries) if !entries.is_empty() && !matches!(entries[0].1, Yaml::Commented(..)) => {
+        Yaml::Map(entries) if !entries.is_empty() => {
             let (key, value) = &entries[0];
-            write_entry(out, key, value, indent);
-            if entries.len() > 1 {
-                write_block(out, &Yaml::Map(entries[1..].to_vec()), indent);
-            }
-        }
-        Yaml::Map(entries) | Yaml::Commented(_, _) if is_block(item, entries_of(item)) => {
-            let _ = entries;
-            out.push('\n');
-            write_block(out, item, indent);
+            // There is no room for a comment behind the dash.
+            let value = write_comments(out, value, indent);
+            pad(out, indent);
+            out.push_str("- ");
+            write_entry(out, key, value, indent + 2);
+            write_rest(out, &entries[1..], indent + 2);
         }
         Yaml::List(items) if !items.is_empty() => {
-            out.push('\n');
-            write_block(out, item, indent);
+            pad(out, indent);
+            out.push_str("-\n");
+            write_block(out, item, indent + 2);
         }
-        leaf => write_leaf(out, leaf, indent),
+        leaf => {
+            pad(out, indent);
+            out.push_str("- ");
+            write_leaf(out, leaf, indent + 2);
+        }
+    }
+}
+
+fn write_rest(out: &mut String, entries: &[(String, Yaml)], indent: usize) {
+    for (key, value) in entries {
+        let value = write_comments(out, value, indent);
+        pad(out, indent);
+        write_entry(out, key, value, indent);
     }
 }
 
 fn write_leaf(out: &mut String, value: &Yaml, indent: usize) {
     match value {
-        Yaml::Text(text) if is_literal_block(text) => {
+        Yaml::Text(text) if is_block_text(text) => {
             out.push_str(if text.ends_with('\n') { "|\n" } else { "|-\n" });
             for line in text.lines() {
                 if !line.is_empty() {
@@ -251,4 +258,119 @@ fn write_leaf(out: &mut String, value: &Yaml, indent: usize) {
         Yaml::Commented(_, value) => return write_leaf(out, value, indent),
     }
     out.push('\n');
+}
+
+fn pad(out: &mut String, indent: usize) {
+    out.extend(std::iter::repeat_n(' ', indent));
+}
+
+/// Whether a text can stand as a literal block and come back as it was.
+fn is_block_text(text: &str) -> bool {
+    text.trim_end_matches('\n').contains('\n')
+        && !text.ends_with("\n\n")
+        && !text.starts_with([' ', '\n', '\t'])
+        && text.lines().all(|line| !line.ends_with([' ', '\t', '\r']) && !line.starts_with('\t'))
+        && text.chars().all(|c| c == '\n' || is_printable(c))
+}
+
+fn is_printable(c: char) -> bool {
+    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// YAML 1.1 takes an exponent for a number only after a dot and with a sign.
+fn number_text(number: &serde_json::Number) -> String {
+    let text = number.to_string();
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
+    let mantissa = if mantissa.contains('.') { mantissa.to_owned() } else { format!("{mantissa}.0") };
+    let exponent = if exponent.starts_with(['+', '-']) { exponent.to_owned() } else { format!("+{exponent}") };
+    format!("{mantissa}e{exponent}")
+}
+
+/// A text or key on one line: plain where no reader of YAML 1.1 or 1.2 can take it for something else.
+fn scalar(text: &str) -> String {
+    if is_plain(text) { text.to_owned() } else { quoted(text) }
+}
+
+/// Words that YAML 1.1 or 1.2 take for booleans, null or merging.
+const WORDS: [&str; 12] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"];
+
+fn is_plain(text: &str) -> bool {
+    let Some(first) = text.chars().next() else { return false };
+    let starts_well = first.is_alphabetic() || matches!(first, '_' | '/') || (first == '.' && !looks_numeric(text));
+    let inner = |c: char| c.is_alphanumeric() || " _-./:;,+=()<>'\"!?^@$~|*&%".contains(c);
+    starts_well
+        && text.chars().all(|c| inner(c) && is_printable(c))
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.ends_with([':', ' '])
+        && !WORDS.contains(&text.to_ascii_lowercase().as_str())
+}
+
+fn looks_numeric(text: &str) -> bool {
+    let rest = text.trim_start_matches('.');
+    rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()) || WORDS.contains(&rest.to_ascii_lowercase().as_str())
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if is_printable(c) => out.push(c),
+            c if u32::from(c) <= 0xff => out.push_str(&format!("\\x{:02X}", u32::from(c))),
+            c if u32::from(c) <= 0xffff => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push_str(&format!("\\U{:08X}", u32::from(c))),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Yaml, document, documents, list, map};
+
+    #[test]
+    fn keeps_the_order_and_writes_comments_above() {
+        let rule = map! { "apiGroups" => list![""], "verbs" => list!["get", "list"] };
+        let value = map! {
+            "kind" => "Role",
+            "apiVersion" => "v1",
+            "rules" => list![rule.comment("for whom:\nfor them")],
+        };
+        assert_eq!(
+            document(&value),
+            "kind: Role\napiVersion: v1\nrules:\n# for whom:\n# for them\n- apiGroups:\n  - \"\"\n  verbs:\n  - get\n  - list\n"
+        );
+    }
+
+    #[test]
+    fn comes_back_as_it_was() {
+        let texts = [
+            "", " ", "on", "Yes", "~", "null", "1e3", "012", "0x10", "1_000", "12:30:45", "2026-01-02", ".5", ".inf", ".nan",
+            "a: b", "a #b", "a:", "- x", "#x", "&a", "*a", "!x", "%x", "@x", "`x`", "{a}", "[a]", "a\nb", "a\nb\n", "a\n\nb",
+            " a\nb", "a \nb", "a\n\n", "tab\there", "bell\u{7}", "grün", "\u{2028}", "\u{1F600}", "'", "\"", "\\", "=", "<<", "?",
+            "-", "--- x", "...", ".spec.x", "self.a != 'b' || self.c == 1", "n", "N", "y", "true", "v1", "demo.example.com/v1",
+            "trailing ", "a\u{85}b", "+1", "1.", "0o7", "1Gi", "/healthz", "a, b", "e1", "none",
+        ];
+        for text in texts {
+            let value = json!({"a": text, "b": [text, [text], {text: text}]});
+            let written = document(&Yaml::from(&value));
+            let read: Value = serde_yaml::from_str(&written).unwrap_or_else(|error| panic!("{error}: {written}"));
+            assert_eq!(read, value, "{written}");
+        }
+    }
+
+    #[test]
+    fn an_object_starts_with_what_it_is() {
+        let value = json!({"kind": "A", "apiVersion": "v1", "spec": {}, "metadata": {"labels": {"a": "b"}, "name": "x"}});
+        let text = documents(&[Yaml::object(&value), Yaml::object(&json!({}))]);
+        assert_eq!(text, "apiVersion: v1\nkind: A\nmetadata:\n  name: x\n  labels:\n    a: b\nspec: {}\n---\n{}\n");
+    }
 }

@@ -1,0 +1,32 @@
+//! The model as files.
+
+mod docs;
+mod registry;
+mod result;
+mod rust;
+mod scope;
+mod types;
+mod yaml;
+
+use crate::fileset::{Class, FileSet};
+use crate::model::Operator;
+
+/// All files of the operator's project.
+#[must_use]
+pub fn render(operator: &Operator) -> FileSet {
+    let mut files = FileSet::default();
+    files.add(Class::Generated, "src/generated/mod.rs", registry::render(operator));
+    for resource in &operator.resources {
+        let path = format!("src/generated/{}.rs", resource.module);
+        files.add_owned(Class::Generated, path, types::render(resource), &owner(resource));
+    }
+    files
+}
+
+/// What the lock calls a resource.
+fn owner(resource: &crate::model::Resource) -> String {
+    match resource.reference.group.as_str() {
+        "" => resource.reference.plural.clone(),
+        group => format!("{}.{group}", resource.reference.plural),
+    }
+}
