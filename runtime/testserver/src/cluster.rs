@@ -1,0 +1,139 @@
+//! The state of one server: what is served and what is stored, and the places where objects live.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::kinds::{Kind, Kinds, Version};
+use crate::listing::Snapshots;
+use crate::status::Status;
+use crate::store::Store;
+
+/// Where timestamps come from.
+pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+pub(crate) struct Cluster {
+    pub(crate) store: Store,
+    pub(crate) kinds: Kinds,
+    pub(crate) snapshots: Snapshots,
+    clock: Clock,
+    sequence: u64,
+}
+
+/// A kind in one of its versions, and the namespace ("" for cluster-scoped kinds).
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) version: String,
+    pub(crate) namespace: String,
+}
+
+impl Place {
+    pub(crate) fn version(&self) -> Result<&Version, Status> {
+        self.kind
+            .version(&self.version)
+            .ok_or_else(Status::no_such_path)
+    }
+
+    pub(crate) fn api_version(&self) -> String {
+        self.kind.api_version(&self.version)
+    }
+
+    /// A stored object in the version of this place.
+    pub(crate) fn present(&self, object: &Arc<Value>) -> Arc<Value> {
+        if self.version == self.kind.storage {
+            return Arc::clone(object);
+        }
+        let mut object = Value::clone(object);
+        object["apiVersion"] = json!(self.api_version());
+        Arc::new(object)
+    }
+}
+
+impl Cluster {
+    pub(crate) fn new(clock: Clock) -> Self {
+        let (store, kinds, snapshots) = (Store::new(), Kinds::built_in(), Snapshots::default());
+        let mut cluster = Self {
+            store,
+            kinds,
+            snapshots,
+            clock,
+            sequence: 0,
+        };
+        for name in ["default", "kube-system"] {
+            let namespace =
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            let place = cluster
+                .place("", "v1", "namespaces", None)
+                .expect("namespaces are a built-in kind");
+            cluster
+                .create(&place, namespace, false)
+                .expect("the first namespaces are valid");
+        }
+        cluster
+    }
+
+    pub(crate) fn place(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+        namespace: Option<&str>,
+    ) -> Result<Place, Status> {
+        let kind = self
+            .kinds
+            .get(group, plural)
+            .ok_or_else(Status::no_such_path)?;
+        let place = Place {
+            kind: Arc::clone(kind),
+            version: version.to_owned(),
+            namespace: namespace.unwrap_or_default().to_owned(),
+        };
+        place.version()?;
+        if !place.kind.namespaced && !place.namespace.is_empty() {
+            return Err(Status::no_such_path());
+        }
+        Ok(place)
+    }
+
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// The time of now, as objects hold it.
+    pub(crate) fn now(&self) -> String {
+        self.timestamp().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    }
+
+    /// A UUID in the form of version 4, though counted: two runs of a test see the same ones.
+    pub(crate) fn next_uid(&mut self) -> String {
+        let (high, low) = (self.next_scrambled(), self.next_scrambled());
+        let (a, b, c) = (high >> 32, (high >> 16) & 0xffff, high & 0xfff);
+        let (d, e) = (0x8000 | ((low >> 48) & 0x3fff), low & 0xffff_ffff_ffff);
+        format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
+    }
+
+    /// The five characters that make a generated name unique, from the server's alphabet.
+    pub(crate) fn next_suffix(&mut self) -> String {
+        const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+        let mut rest = self.next_scrambled();
+        let mut suffix = String::new();
+        for _ in 0..5 {
+            suffix.push(char::from(
+                ALPHABET[usize::try_from(rest % 27).unwrap_or_default()],
+            ));
+            rest /= 27;
+        }
+        suffix
+    }
+
+    // The finalizer of SplitMix64: consecutive numbers in, unrelated ones out.
+    fn next_scrambled(&mut self) -> u64 {
+        self.sequence += 1;
+        let mut z = self.sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}

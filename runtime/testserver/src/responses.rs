@@ -1,0 +1,213 @@
+//! Bodies and headers of responses.
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::stream;
+use http::Response;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::cluster::Place;
+use crate::listing::Page;
+use crate::status::Status;
+use crate::table::{Shape, metadata_only, table};
+use crate::watching::{Event, Watch};
+
+/// The body of every response: whole, or a stream of watch events.
+pub type ResponseBody = UnsyncBoxBody<Bytes, io::Error>;
+
+pub(crate) fn text(text: &'static str) -> Response<ResponseBody> {
+    respond(200, "text/plain; charset=utf-8", text.as_bytes().to_vec())
+}
+
+pub(crate) fn json(code: u16, value: &impl Serialize) -> Response<ResponseBody> {
+    respond(
+        code,
+        "application/json",
+        serde_json::to_vec(value).expect("JSON values can be written"),
+    )
+}
+
+pub(crate) fn refused(status: &Status) -> Response<ResponseBody> {
+    let mut response = json(status.code, &status.to_value());
+    if let Some(seconds) = status.details["retryAfterSeconds"].as_u64() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+pub(crate) fn object(
+    place: &Place,
+    object: &Value,
+    shape: Shape,
+    include: &str,
+    now: Timestamp,
+) -> Response<ResponseBody> {
+    json(200, &shaped(place, object, shape, include, now))
+}
+
+pub(crate) fn page(
+    place: &Place,
+    page: &Page,
+    shape: Shape,
+    include: &str,
+    now: Timestamp,
+) -> Response<ResponseBody> {
+    let mut metadata = json!({"resourceVersion": page.version.to_string()});
+    if let Some(token) = &page.token {
+        metadata["continue"] = json!(token);
+    }
+    if let Some(remaining) = page.remaining {
+        metadata["remainingItemCount"] = json!(remaining);
+    }
+    let objects = page.objects.iter().map(Arc::as_ref);
+    match shape {
+        Shape::Whole => {
+            let items: Vec<_> = objects
+                .map(|object| Item {
+                    object,
+                    bare: !place.kind.custom,
+                })
+                .collect();
+            let (api_version, kind) = (place.api_version(), &place.kind.list_kind);
+            json(
+                200,
+                &List {
+                    api_version: &api_version,
+                    kind,
+                    metadata,
+                    items,
+                },
+            )
+        }
+        Shape::Table => json(200, &table(place, objects, &metadata, include, now)),
+        Shape::Metadata => {
+            let items: Vec<_> = objects.map(metadata_only).collect();
+            let kind = "PartialObjectMetadataList";
+            json(
+                200,
+                &List {
+                    api_version: "meta.k8s.io/v1",
+                    kind,
+                    metadata,
+                    items,
+                },
+            )
+        }
+    }
+}
+
+pub(crate) fn watch(
+    watch: Watch,
+    place: Place,
+    shape: Shape,
+    include: &str,
+) -> Response<ResponseBody> {
+    let include = include.to_owned();
+    let frames = stream::unfold((watch, place), move |(mut watch, place)| {
+        let include = include.clone();
+        async move {
+            let event = watch.next().await?;
+            let line = line(&place, &event, shape, &include, watch.now());
+            Some((Ok(Frame::data(Bytes::from(line))), (watch, place)))
+        }
+    });
+    let body = StreamBody::new(frames).boxed_unsync();
+    let response = Response::builder()
+        .header(CONTENT_TYPE, "application/json")
+        .body(body);
+    response.expect("the parts of the response are valid")
+}
+
+fn line(place: &Place, event: &Event, shape: Shape, include: &str, now: Timestamp) -> Vec<u8> {
+    let shape = if event.kind == "ERROR" {
+        Shape::Whole
+    } else {
+        shape
+    };
+    let object = shaped(place, &event.object, shape, include, now);
+    let line = Line {
+        kind: event.kind,
+        object: &object,
+    };
+    let mut line = serde_json::to_vec(&line).expect("JSON values can be written");
+    line.push(b'\n');
+    line
+}
+
+fn shaped<'a>(
+    place: &Place,
+    object: &'a Value,
+    shape: Shape,
+    include: &str,
+    now: Timestamp,
+) -> Cow<'a, Value> {
+    match shape {
+        Shape::Whole => Cow::Borrowed(object),
+        Shape::Metadata => Cow::Owned(metadata_only(object)),
+        Shape::Table => {
+            let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+            Cow::Owned(table(
+                place,
+                std::iter::once(object),
+                &metadata,
+                include,
+                now,
+            ))
+        }
+    }
+}
+
+fn respond(code: u16, content_type: &str, body: Vec<u8>) -> Response<ResponseBody> {
+    let body = Full::new(Bytes::from(body))
+        .map_err(|never| match never {})
+        .boxed_unsync();
+    let response = Response::builder()
+        .status(code)
+        .header(CONTENT_TYPE, content_type)
+        .body(body);
+    response.expect("the parts of the response are valid")
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    object: &'a Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct List<'a, T> {
+    api_version: &'a str,
+    kind: &'a str,
+    metadata: Value,
+    items: Vec<T>,
+}
+
+/// An item of a list: those of built-in kinds do not say what they are, as in a cluster.
+struct Item<'a> {
+    object: &'a Value,
+    bare: bool,
+}
+
+impl Serialize for Item<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.object {
+            Value::Object(fields) if self.bare => serializer.collect_map(
+                fields
+                    .iter()
+                    .filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind")),
+            ),
+            other => other.serialize(serializer),
+        }
+    }
+}

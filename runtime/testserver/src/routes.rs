@@ -1,0 +1,156 @@
+//! Paths and queries of the API.
+
+use percent_encoding::percent_decode_str;
+
+/// What a path leads to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Route {
+    Health,
+    Version,
+    Core,
+    Groups,
+    Group(String),
+    Resources { group: String, version: String },
+    Review,
+    Objects(Target),
+}
+
+/// A collection, an object or a subresource.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) plural: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) subresource: Option<String>,
+}
+
+pub(crate) fn route(path: &str) -> Option<Route> {
+    let segments: Vec<String> = path
+        .trim_matches('/')
+        .split('/')
+        .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
+        .collect();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    Some(match segments[..] {
+        ["healthz" | "readyz" | "livez", ..] => Route::Health,
+        ["version"] => Route::Version,
+        ["api"] => Route::Core,
+        ["apis"] => Route::Groups,
+        ["apis", group] => Route::Group(group.into()),
+        ["api", version] => Route::Resources {
+            group: String::new(),
+            version: version.into(),
+        },
+        ["apis", group, version] => Route::Resources {
+            group: group.into(),
+            version: version.into(),
+        },
+        [
+            "apis",
+            "authorization.k8s.io",
+            "v1",
+            "selfsubjectaccessreviews",
+        ] => Route::Review,
+        ["api", version, ref rest @ ..] => Route::Objects(target("", version, rest)?),
+        ["apis", group, version, ref rest @ ..] => Route::Objects(target(group, version, rest)?),
+        _ => return None,
+    })
+}
+
+fn target(group: &str, version: &str, rest: &[&str]) -> Option<Target> {
+    let of = |plural: &str| Target {
+        group: group.into(),
+        version: version.into(),
+        plural: plural.into(),
+        ..Target::default()
+    };
+    let (mut target, tail) = match *rest {
+        // A namespace is an object too; its subresources look like resources inside of it.
+        ["namespaces", _, "status" | "finalize"] | ["namespaces"] | ["namespaces", _] => {
+            (of("namespaces"), &rest[1..])
+        }
+        ["namespaces", namespace, plural, ..] => (
+            Target {
+                namespace: Some(namespace.into()),
+                ..of(plural)
+            },
+            &rest[3..],
+        ),
+        [plural, ..] => (of(plural), &rest[1..]),
+        [] => return None,
+    };
+    target.name = tail.first().map(|&name| name.to_owned());
+    target.subresource = (tail.len() > 1).then(|| tail[1..].join("/"));
+    Some(target)
+}
+
+/// The parameters of a query.
+#[derive(Debug)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(text: &str) -> Self {
+        Self(
+            form_urlencoded::parse(text.as_bytes())
+                .into_owned()
+                .collect(),
+        )
+    }
+
+    /// The first value of a parameter; empty if it is absent.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), "true" | "1" | "True" | "TRUE")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn objects(path: &str) -> Target {
+        match route(path) {
+            Some(Route::Objects(target)) => target,
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn namespaces_are_objects_and_places() {
+        assert_eq!(objects("/api/v1/namespaces/a").name.as_deref(), Some("a"));
+        assert_eq!(
+            objects("/api/v1/namespaces/a/status")
+                .subresource
+                .as_deref(),
+            Some("status")
+        );
+        let pods = objects("/api/v1/namespaces/a/pods");
+        assert_eq!(
+            (pods.plural.as_str(), pods.namespace.as_deref(), pods.name),
+            ("pods", Some("a"), None)
+        );
+    }
+
+    #[test]
+    fn names_are_decoded() {
+        let role = objects("/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Aview");
+        assert_eq!(role.name.as_deref(), Some("system:view"));
+    }
+
+    #[test]
+    fn subresources_are_kept_apart() {
+        let status = objects("/apis/demo.example.com/v1/namespaces/default/greetings/hello/status");
+        assert_eq!(
+            (status.name.as_deref(), status.subresource.as_deref()),
+            (Some("hello"), Some("status"))
+        );
+    }
+}

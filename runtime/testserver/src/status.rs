@@ -1,0 +1,274 @@
+//! Failures in the words of the API server: the `Status` object with its code, reason and causes.
+
+use serde_json::{Value, json};
+
+use crate::kinds::Kind;
+
+/// A refusal, as the API server words it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Status {
+    /// The HTTP status code.
+    pub code: u16,
+    /// The machine-readable reason, such as `NotFound`.
+    pub reason: String,
+    /// The message for people.
+    pub message: String,
+    /// What the message is about: name, group, kind and, of an invalid object, its causes.
+    pub details: Value,
+}
+
+/// One fault of an invalid object.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cause {
+    /// Path of the field, such as `spec.items[0].name`.
+    pub(crate) field: String,
+    /// The kind of fault, such as `FieldValueRequired`.
+    pub(crate) reason: &'static str,
+    /// The fault without its field.
+    pub(crate) message: String,
+}
+
+impl Cause {
+    pub(crate) fn required(field: impl Into<String>, detail: &str) -> Self {
+        let message = if detail.is_empty() {
+            "Required value".into()
+        } else {
+            format!("Required value: {detail}")
+        };
+        Self {
+            field: field.into(),
+            reason: "FieldValueRequired",
+            message,
+        }
+    }
+
+    pub(crate) fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Self {
+        Self {
+            field: field.into(),
+            reason: "FieldValueInvalid",
+            message: format!("Invalid value: {value}: {detail}"),
+        }
+    }
+
+    pub(crate) fn wrong_type(field: impl Into<String>, value: &Value, detail: &str) -> Self {
+        Self {
+            reason: "FieldValueTypeInvalid",
+            ..Self::invalid(field, value, detail)
+        }
+    }
+
+    pub(crate) fn unsupported(
+        field: impl Into<String>,
+        value: &Value,
+        supported: &[Value],
+    ) -> Self {
+        let supported: Vec<_> = supported.iter().map(Value::to_string).collect();
+        let message = format!(
+            "Unsupported value: {value}: supported values: {}",
+            supported.join(", ")
+        );
+        Self {
+            field: field.into(),
+            reason: "FieldValueNotSupported",
+            message,
+        }
+    }
+
+    pub(crate) fn too_long(field: impl Into<String>, limit: u64) -> Self {
+        let message = format!("Too long: may not be more than {limit} bytes");
+        Self {
+            field: field.into(),
+            reason: "FieldValueTooLong",
+            message,
+        }
+    }
+
+    pub(crate) fn too_many(field: impl Into<String>, count: u64, limit: u64) -> Self {
+        let message = format!("Too many: {count}: must have at most {limit} items");
+        Self {
+            field: field.into(),
+            reason: "FieldValueTooMany",
+            message,
+        }
+    }
+
+    pub(crate) fn forbidden(field: impl Into<String>, detail: &str) -> Self {
+        Self {
+            field: field.into(),
+            reason: "FieldValueForbidden",
+            message: format!("Forbidden: {detail}"),
+        }
+    }
+}
+
+impl Status {
+    pub(crate) fn new(code: u16, reason: &str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason: reason.into(),
+            message: message.into(),
+            details: json!({}),
+        }
+    }
+
+    /// The object that is sent to clients.
+    pub fn to_value(&self) -> Value {
+        json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "code": self.code, "reason": self.reason, "message": self.message, "details": self.details,
+        })
+    }
+
+    fn about(mut self, kind: &Kind, name: &str) -> Self {
+        self.details = json!({"name": name, "kind": kind.plural});
+        if !kind.group.is_empty() {
+            self.details["group"] = json!(kind.group);
+        }
+        self
+    }
+
+    /// An unknown path, kind or version.
+    pub(crate) fn no_such_path() -> Self {
+        Self::new(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
+    }
+
+    pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
+        Self::new(
+            404,
+            "NotFound",
+            format!("{} \"{name}\" not found", kind.qualified()),
+        )
+        .about(kind, name)
+    }
+
+    pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
+        Self::new(
+            409,
+            "AlreadyExists",
+            format!("{} \"{name}\" already exists", kind.qualified()),
+        )
+        .about(kind, name)
+    }
+
+    pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{name}\": {why}",
+            kind.qualified()
+        );
+        Self::new(409, "Conflict", message).about(kind, name)
+    }
+
+    pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str) -> Self {
+        Self::new(
+            403,
+            "Forbidden",
+            format!("{} \"{name}\" is forbidden: {why}", kind.qualified()),
+        )
+        .about(kind, name)
+    }
+
+    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
+        let texts: Vec<_> = causes
+            .iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message))
+            .collect();
+        let text = if texts.len() == 1 {
+            texts.concat()
+        } else {
+            format!("[{}]", texts.join(", "))
+        };
+        let of = if kind.group.is_empty() {
+            kind.kind.clone()
+        } else {
+            format!("{}.{}", kind.kind, kind.group)
+        };
+        let mut status = Self::new(
+            422,
+            "Invalid",
+            format!("{of} \"{name}\" is invalid: {text}"),
+        )
+        .about(kind, name);
+        status.details["kind"] = json!(kind.kind);
+        status.details["causes"] = causes
+            .iter()
+            .map(|cause| json!({"reason": cause.reason, "message": cause.message, "field": cause.field}))
+            .collect();
+        status
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    pub(crate) fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
+    }
+
+    pub(crate) fn unsupported_media_type(message: impl Into<String>) -> Self {
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    pub(crate) fn not_implemented(what: &str) -> Self {
+        Self::new(
+            501,
+            "NotImplemented",
+            format!("the test server does not serve {what}"),
+        )
+    }
+
+    /// A failure with the usual reason of its code, for scripted faults.
+    pub(crate) fn of_code(code: u16) -> Self {
+        let (reason, message) = match code {
+            400 => (
+                "BadRequest",
+                "the server rejected our request for an unknown reason",
+            ),
+            401 => ("Unauthorized", "Unauthorized"),
+            403 => ("Forbidden", "forbidden"),
+            404 => (
+                "NotFound",
+                "the server could not find the requested resource",
+            ),
+            409 => ("Conflict", "the server reported a conflict"),
+            410 => (
+                "Expired",
+                "The resourceVersion for the provided watch is too old.",
+            ),
+            422 => (
+                "Invalid",
+                "the server rejected our request due to an error in our request",
+            ),
+            429 => (
+                "TooManyRequests",
+                "the server has received too many requests and has asked us to try again later",
+            ),
+            500 => (
+                "InternalError",
+                "an error on the server has prevented the request from succeeding",
+            ),
+            503 => (
+                "ServiceUnavailable",
+                "the server is currently unable to handle the request",
+            ),
+            504 => (
+                "Timeout",
+                "the server was unable to return a response in the time allotted",
+            ),
+            _ => ("Unknown", "the server responded with a scripted failure"),
+        };
+        Self::new(code, reason, message)
+    }
+}
