@@ -4,6 +4,7 @@
 //! Text is as it goes into the output (`greetings`, `demo.example.com`), identifiers are legal Rust.
 
 mod handler;
+mod openapi;
 mod schema;
 
 pub use handler::{

@@ -13,7 +13,8 @@ pub struct Schema {
     pub nullable: bool,
     /// A default that fits the schema.
     pub default: Option<Value>,
-    /// All other CRD keywords, as they go into the output: limits, `format`, `pattern`, `enum`, `x-kubernetes-…`, `example`.
+    /// All other CRD keywords, as they go into the output: limits, `format`, `pattern`, `enum`, `x-kubernetes-…`, `example`;
+    /// `type` only beside `Shape::Any`.
     pub keywords: Map<String, Value>,
 }
 
