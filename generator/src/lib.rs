@@ -1,5 +1,6 @@
 //! Turns one YAML operator spec into a Rust operator.
 
+mod cargo_lock;
 pub mod diagnostic;
 pub mod fileset;
 pub mod load;

@@ -1,11 +1,13 @@
 //! The model as files.
 
 mod docs;
+mod handlers;
 mod registry;
 mod result;
 mod rust;
 mod scope;
 mod types;
+mod vendor;
 mod yaml;
 
 use crate::fileset::{Class, FileSet};
@@ -20,6 +22,7 @@ pub fn render(operator: &Operator) -> FileSet {
         let path = format!("src/generated/{}.rs", resource.module);
         files.add_owned(Class::Generated, path, types::render(resource), &owner(resource));
     }
+    handlers::render(operator, &mut files);
     files
 }
 

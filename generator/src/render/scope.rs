@@ -27,6 +27,12 @@ impl Scope {
         name.to_owned()
     }
 
+    /// Imports one of the taken names itself: they are what another module defines.
+    pub(super) fn own(&mut self, module: &str, name: &str) -> String {
+        self.imports.insert(name.to_owned(), module.to_owned());
+        name.to_owned()
+    }
+
     /// How the file names something of the runtime.
     pub(super) fn runtime(&mut self, name: &str) -> String {
         self.name("kopf_runtime", name)
@@ -83,7 +89,7 @@ pub(crate) fn use_line(module: &str, names: &[&str]) -> String {
 }
 
 /// Digits count as numbers, as in rustfmt since edition 2024.
-fn version_order(a: &str, b: &str) -> Ordering {
+pub(crate) fn version_order(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
         let (x, y) = (number(a), number(b));

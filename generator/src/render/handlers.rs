@@ -1,0 +1,249 @@
+//! `src/handlers`: one stub per function, in a file that is the author's from then on.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::registry::family_name;
+use super::result::{Expression, first_value, type_name};
+use super::scope::Scope;
+use super::types;
+use crate::fileset::{Class, File, FileSet, Part};
+use crate::model::{ChangeType, ErrorsMode, Family, Function, Operator, Origin, Resource};
+use crate::template::fill;
+
+/// The width that rustfmt keeps to.
+const WIDTH: usize = 100;
+
+#[derive(Serialize)]
+struct Modules<'a> {
+    modules: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Module<'a> {
+    kind: &'a str,
+    uses: Vec<String>,
+    stubs: Vec<String>,
+}
+
+/// Adds `src/handlers/mod.rs` and a module for each resource.
+pub(super) fn render(operator: &Operator, files: &mut FileSet) {
+    let mut modules: Vec<&str> = operator.resources.iter().map(|resource| resource.module.as_str()).collect();
+    modules.sort_by(|a, b| super::scope::version_order(a, b));
+    files.insert(
+        "src/handlers/mod.rs",
+        File {
+            contents: fill("src/handlers/mod.rs", &Modules { modules: modules.clone() }),
+            class: Class::Seeded,
+            owner: None,
+            parts: modules.iter().map(|module| Part::Module((*module).to_owned())).collect(),
+        },
+    );
+    for resource in &operator.resources {
+        let path = format!("src/handlers/{}.rs", resource.module);
+        files.insert(path, module(resource));
+    }
+}
+
+fn module(resource: &Resource) -> File {
+    let mut whole = new_scope(resource);
+    let mut stubs = Vec::new();
+    let mut parts = Vec::new();
+    for function in &resource.functions {
+        stubs.push(stub(resource, function, &mut whole));
+        let mut scope = new_scope(resource);
+        let text = stub(resource, function, &mut scope);
+        parts.push(Part::Function { name: function.name.clone(), text, imports: scope.imports() });
+    }
+    let uses = whole.uses().into_iter().map(|lines| format!("{}\n", lines.join("\n"))).collect();
+    let values = Module { kind: &resource.reference.kind, uses, stubs };
+    File {
+        contents: tidy(&fill("src/handlers/kind.rs", &values)),
+        class: Class::Seeded,
+        owner: Some(super::owner(resource)),
+        parts,
+    }
+}
+
+/// One blank line at most, one line end at the end.
+fn tidy(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        if !(line.is_empty() && out.ends_with("\n\n")) {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    format!("{}\n", out.trim_end())
+}
+
+/// A function may be called like a type of the runtime, but only types are imported.
+fn new_scope(resource: &Resource) -> Scope {
+    Scope::new(types::type_names(resource))
+}
+
+fn stub(resource: &Resource, function: &Function, scope: &mut Scope) -> String {
+    let module = format!("crate::generated::{}", resource.module);
+    let kind = scope.own(&module, &resource.type_name);
+    let family = scope.runtime(family_name(function.family));
+    let result = scope.runtime("HandlerResult");
+    let returns = function
+        .returns
+        .as_ref()
+        .map(|returns| format!("<{}>", type_name(returns, &mut |name| scope.own(&module, name))));
+    let mut text = String::new();
+    for line in about(resource, function) {
+        text.push_str(format!("/// {line}").trim_end());
+        text.push('\n');
+    }
+    let keyword = if function.blocking { "pub fn" } else { "pub async fn" };
+    let (bindings, log) = body(resource, function, &family, &kind);
+    let argument = argument(&family, &bindings, &kind);
+    let output = format!("-> {result}{} {{", returns.unwrap_or_default());
+    let line = format!("{keyword} {}({argument}) {output}", function.name);
+    if line.len() <= WIDTH {
+        text.push_str(&line);
+    } else {
+        write!(text, "{keyword} {}(\n    {argument},\n) {output}", function.name).expect("a String takes all");
+    }
+    let value = match &function.returns {
+        Some(returns) => first_value(returns, &function.name, &mut |name| scope.own(&module, name)),
+        None => Expression::Plain("()".to_owned()),
+    };
+    write!(text, "\n{log}    // TODO: {}\n    Ok({})\n}}", to_do(function), value.layout(4)).expect("a String takes all");
+    text
+}
+
+fn argument(family: &str, bindings: &[&str], kind: &str) -> String {
+    format!("{family} {{ {}, .. }}: {family}<{kind}>", bindings.join(", "))
+}
+
+/// What the stub takes from its argument, and the log line which uses it.
+fn body(resource: &Resource, function: &Function, family: &str, kind: &str) -> (Vec<&'static str>, String) {
+    let name = &resource.reference.kind;
+    let (bindings, message) = match (function.family, function.change_types.as_slice()) {
+        (Family::Change, [ChangeType::Create]) => (vec!["name"], format!("Created {name} {{name}}")),
+        (Family::Change, [ChangeType::Resume]) => (vec!["name"], format!("Resumed {name} {{name}}")),
+        (Family::Change, [ChangeType::Delete]) => (vec!["name"], format!("Deleting {name} {{name}}")),
+        (Family::Change, [ChangeType::Update]) => (vec!["name", "diff"], format!("Updated {name} {{name}}: {{diff}}")),
+        (Family::Change, [ChangeType::Field]) => {
+            let field = fields(resource, function).first().map_or_else(|| "field".to_owned(), |field| escaped(field));
+            (vec!["name", "old", "new"], format!("Changed {field} of {name} {{name}}: {{old:?}} to {{new:?}}"))
+        }
+        (Family::Change, _) => (vec!["name", "reason"], format!("Handling {{reason}} of {name} {{name}}")),
+        (Family::Event, _) => (vec!["name", "event_type"], format!("Observed {{event_type:?}} of {name} {{name}}")),
+        (Family::Timer, _) => (vec!["name"], format!("Checking {name} {{name}}")),
+    };
+    let log = log_line(&message);
+    // rustfmt would break the pattern itself, which reads worse than a stub with fewer bindings.
+    if argument(family, &bindings, kind).len() + 5 > WIDTH {
+        return (vec!["name"], log_line(&format!("Handling {name} {{name}}")));
+    }
+    (bindings, log)
+}
+
+fn log_line(message: &str) -> String {
+    let line = format!("    tracing::info!(\"{message}\");\n");
+    if line.trim_end().len() <= WIDTH || message.len() + 10 > WIDTH {
+        line
+    } else {
+        format!("    tracing::info!(\n        \"{message}\"\n    );\n")
+    }
+}
+
+/// For a string literal with placeholders.
+fn escaped(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}").escape_debug().to_string()
+}
+
+fn to_do(function: &Function) -> &'static str {
+    match (function.family, function.change_types.as_slice()) {
+        (Family::Change, [ChangeType::Delete]) => "undo what the other handlers did.",
+        (Family::Change, [ChangeType::Field]) => "act on the new value.",
+        (Family::Change, _) => "make the world match `spec`.",
+        (Family::Event, _) => "act on what was observed.",
+        (Family::Timer, _) => "look at the world and act on it.",
+    }
+}
+
+/// The doc comment.
+fn about(resource: &Resource, function: &Function) -> Vec<String> {
+    let kind = &resource.reference.kind;
+    let when = match function.family {
+        Family::Change => format!("Runs for each `{kind}` that {}.", occasions(resource, function)),
+        Family::Event => format!("Runs for each watch event of a `{kind}`."),
+        Family::Timer => format!("Runs {} for each `{kind}`.", rhythm(resource, function)),
+    };
+    let mut rest = Vec::new();
+    if let (Origin::Own(own), Some(returns)) = (&resource.origin, &function.returns) {
+        match types::result_place(own, returns) {
+            Some(key) => rest.push(format!("The result is stored at `.status.{key}`.")),
+            None => rest.push("The result is stored in the status.".to_owned()),
+        }
+    }
+    if function.family != Family::Event {
+        rest.push(errors(resource, function).to_owned());
+    }
+    if rest.is_empty() { vec![when] } else { vec![when, String::new(), rest.join(" ")] }
+}
+
+fn occasions(resource: &Resource, function: &Function) -> String {
+    let occasions = function.change_types.iter().map(|change| match change {
+        ChangeType::Create => "was created".to_owned(),
+        ChangeType::Update => "has changed".to_owned(),
+        ChangeType::Delete => "is being deleted".to_owned(),
+        ChangeType::Resume => "was there when the operator started".to_owned(),
+        ChangeType::Field => format!("has another {}", ticked(&fields(resource, function))),
+    });
+    let occasions: Vec<_> = occasions.collect();
+    match occasions.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => "has changed".to_owned(),
+    }
+}
+
+/// The paths that field handlers of a function watch.
+fn fields(resource: &Resource, function: &Function) -> Vec<String> {
+    let own = resource.handlers.iter().filter(|handler| handler.function == function.name);
+    let mut fields: Vec<String> = own.filter_map(|handler| handler.field.as_ref()).map(|field| field.join(".")).collect();
+    fields.dedup();
+    fields
+}
+
+fn ticked(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+}
+
+fn rhythm(resource: &Resource, function: &Function) -> String {
+    let mut timers = resource.timers.iter().filter(|timer| timer.function == function.name);
+    let (Some(timer), None) = (timers.next(), timers.next()) else { return "again and again".to_owned() };
+    let every = timer.interval.map_or_else(|| "again and again".to_owned(), |interval| format!("every {}", in_words(interval)));
+    match timer.idle {
+        Some(idle) => format!("{every}, once nothing has changed it for {},", in_words(idle)),
+        None => every,
+    }
+}
+
+fn in_words(duration: Duration) -> String {
+    let millis = duration.as_millis();
+    let units = [("hour", 3_600_000), ("minute", 60_000), ("second", 1000), ("millisecond", 1)];
+    let (unit, length) =
+        units.into_iter().find(|(_, length)| millis > 0 && millis.is_multiple_of(*length)).unwrap_or(("second", 1000));
+    match millis / length {
+        1 => format!("1 {unit}"),
+        count => format!("{count} {unit}s"),
+    }
+}
+
+fn errors(resource: &Resource, function: &Function) -> &'static str {
+    let handlers = resource.handlers.iter().filter(|handler| handler.function == function.name).map(|handler| &handler.limits);
+    let timers = resource.timers.iter().filter(|timer| timer.function == function.name).map(|timer| &timer.limits);
+    match handlers.chain(timers).next().and_then(|limits| limits.errors) {
+        None | Some(ErrorsMode::Temporary) => "Any error is retried; `Permanent` ends the attempts.",
+        Some(ErrorsMode::Permanent) => "Any error ends the attempts; `Temporary` is retried.",
+        Some(ErrorsMode::Ignored) => "Errors are logged and count as success; `Temporary` is retried.",
+    }
+}
