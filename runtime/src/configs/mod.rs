@@ -1,1 +1,8 @@
-//! placeholder
+//! Settings, and the formats in which state is kept on objects.
+//!
+//! The storages of progress and of the diff-base do not know each other; what they share is in `conventions`.
+
+pub(crate) mod conventions;
+pub(crate) mod diffbase;
+pub(crate) mod progress;
+pub(crate) mod settings;

@@ -1,1 +1,11 @@
-//! placeholder
+//! What is to be done about an object: causes, handlers and their filters, and the plan of a cycle.
+
+pub(crate) mod causes;
+pub(crate) mod contexts;
+pub(crate) mod environment;
+pub(crate) mod filters;
+pub(crate) mod handlers;
+pub(crate) mod invocation;
+pub(crate) mod planning;
+pub(crate) mod registries;
+pub(crate) mod stoppers;

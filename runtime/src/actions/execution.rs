@@ -1,0 +1,166 @@
+//! Before an attempt: whether it may be made. After it: what its outcome means for the handler's record (E).
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::configs::progress::Record;
+
+/// What an arbitrary error of a handler means: one that is neither temporary nor permanent (E-2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorsMode {
+    /// The handler is called again after its backoff.
+    Temporary,
+    /// The handler has failed for good.
+    Permanent,
+    /// The handler counts as successful, without a result.
+    Ignored,
+}
+
+/// The limits of one handler's attempts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// How many calls at most; `None` for no limit (E-7).
+    pub(crate) retries: Option<u32>,
+    /// How long all attempts together may take; `None` for no limit (E-8).
+    pub(crate) timeout: Option<Duration>,
+    /// The wait after an arbitrary error; `None` for the operator's default (E-5).
+    pub(crate) backoff: Option<Duration>,
+    /// What arbitrary errors mean; `None` for the default of the family (E-2).
+    pub(crate) errors: Option<ErrorsMode>,
+}
+
+/// How one attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// Done, perhaps with a result to deliver.
+    Success(Option<Value>),
+    /// To be repeated after the delay; without one, as soon as possible (E-12).
+    Temporary { delay: Option<Duration>, message: String },
+    /// Not to be repeated.
+    Permanent { message: String },
+    /// Any other error; the handler's mode decides.
+    Arbitrary { message: String },
+}
+
+impl Outcome {
+    /// The result to deliver, if there is one.
+    pub(crate) fn result(&self) -> Option<&Value> {
+        match self {
+            Self::Success(result) => result.as_ref(),
+            Self::Temporary { .. } | Self::Permanent { .. } | Self::Arbitrary { .. } => None,
+        }
+    }
+}
+
+/// What an outcome means.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// Final. Also an ignored error.
+    Success,
+    /// Final, with the reason.
+    Failure(String),
+    /// The next attempt is due after the delay.
+    Retry(Duration),
+}
+
+/// How long a record's message may be, in bytes: it goes into an annotation.
+const MESSAGE_LIMIT: usize = 1024;
+
+/// The time since the handler's first attempt.
+pub(crate) fn runtime(record: &Record, now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(record.started)).unwrap_or_default()
+}
+
+/// Why the next attempt must not be made, if so (E-9).
+pub(crate) fn refuse(record: &Record, limits: &Limits, now: Timestamp) -> Option<String> {
+    let runtime = runtime(record, now);
+    match (limits.timeout, limits.retries) {
+        (Some(timeout), _) if runtime >= timeout => Some(format!("timed out after {runtime:?}")),
+        (_, Some(retries)) if record.retries >= retries => Some(format!("exceeded {} retries", record.retries)),
+        _ => None,
+    }
+}
+
+/// The record after an attempt, and what is to happen next (E-4 to E-12, E-16).
+///
+/// `errors` is the mode of the handler's family, and `backoff` the operator's default; both apply where the handler's
+/// own limits say nothing.
+pub(crate) fn conclude(
+    record: Record,
+    outcome: Outcome,
+    limits: &Limits,
+    errors: ErrorsMode,
+    backoff: Duration,
+    now: Timestamp,
+) -> (Record, Verdict) {
+    let look_ahead = |delay: Option<Duration>, message| look_ahead(&record, delay, message, limits, now);
+    let next = match outcome {
+        Outcome::Success(_) => Next::Success,
+        Outcome::Permanent { message } => Next::Failure(message),
+        Outcome::Temporary { delay, message } => look_ahead(delay, message),
+        Outcome::Arbitrary { message } => match limits.errors.unwrap_or(errors) {
+            ErrorsMode::Ignored => Next::Success,
+            ErrorsMode::Permanent => Next::Failure(message),
+            ErrorsMode::Temporary => look_ahead(Some(limits.backoff.unwrap_or(backoff)), message),
+        },
+    };
+    let record = Record {
+        retries: record.retries.saturating_add(1),
+        stopped: None,
+        delayed: None,
+        success: false,
+        failure: false,
+        message: None,
+        ..record
+    };
+    match next {
+        Next::Success => (Record { stopped: Some(now), success: true, ..record }, Verdict::Success),
+        Next::Failure(message) => {
+            let text = Some(shortened(&message));
+            (Record { stopped: Some(now), failure: true, message: text, ..record }, Verdict::Failure(message))
+        }
+        Next::Retry(delay, message) => {
+            let delayed = delay.map(|delay| later(now, delay));
+            let message = Some(shortened(&message));
+            (Record { delayed, message, ..record }, Verdict::Retry(delay.unwrap_or_default()))
+        }
+    }
+}
+
+/// What follows an attempt.
+enum Next {
+    Success,
+    Failure(String),
+    Retry(Option<Duration>, String),
+}
+
+/// An attempt that would be refused is not waited for: the failure is final at once (E-7, E-8).
+fn look_ahead(record: &Record, delay: Option<Duration>, message: String, limits: &Limits, now: Timestamp) -> Next {
+    let then = runtime(record, now).saturating_add(delay.unwrap_or_default());
+    match (limits.timeout, limits.retries) {
+        (Some(timeout), _) if then >= timeout => Next::Failure(format!("would time out after {timeout:?}: {message}")),
+        (_, Some(retries)) if record.retries.saturating_add(1) >= retries => {
+            Next::Failure(format!("would exceed {retries} retries: {message}"))
+        }
+        _ => Next::Retry(delay, message),
+    }
+}
+
+/// A time after `now`; the last representable one if the delay leads beyond it.
+fn later(now: Timestamp, delay: Duration) -> Timestamp {
+    SignedDuration::try_from(delay).ok().and_then(|delay| now.checked_add(delay).ok()).unwrap_or(Timestamp::MAX)
+}
+
+fn shortened(message: &str) -> String {
+    let mut end = message.len().min(MESSAGE_LIMIT);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    message[..end].to_owned()
+}
+
+#[cfg(test)]
+#[path = "execution_tests.rs"]
+mod tests;

@@ -1,0 +1,88 @@
+//! One call of a user's function: caught when it panics, interrupted when its time is up.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
+
+use super::execution::Outcome;
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) enum Invoked {
+    /// The function answered, or panicked, which is an arbitrary error.
+    Returned(Outcome),
+    /// The time was up; the function stopped at an await point and its patch must not be sent (E-10).
+    TimedOut(Outcome),
+    /// The operator ends and could not wait any longer.
+    Aborted,
+}
+
+/// Calls a function in `span`; `abort` drops it where it stands.
+pub(crate) async fn invoke(
+    start: impl FnOnce() -> BoxFuture<'static, Outcome> + Send,
+    span: Span,
+    timeout: Option<Duration>,
+    abort: &CancellationToken,
+) -> Invoked {
+    // The function itself may panic before it makes its future.
+    let work = async { start().await }.instrument(span);
+    let work = AssertUnwindSafe(work).catch_unwind();
+    let limited = async {
+        match timeout {
+            Some(timeout) => tokio::time::timeout(timeout, work).await,
+            None => Ok(work.await),
+        }
+    };
+    tokio::select! {
+        biased;
+        () = abort.cancelled() => Invoked::Aborted,
+        ended = limited => match ended {
+            Ok(Ok(outcome)) => Invoked::Returned(outcome),
+            Ok(Err(panic)) => Invoked::Returned(Outcome::Arbitrary { message: describe(panic.as_ref()) }),
+            Err(_) => Invoked::TimedOut(Outcome::Permanent {
+                message: format!("timed out while it ran, after {} s", timeout.unwrap_or_default().as_secs_f32()),
+            }),
+        },
+    }
+}
+
+fn describe(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("panicked: {}", text.unwrap_or("without a message"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn run(start: impl FnOnce() -> BoxFuture<'static, Outcome> + Send, timeout: Option<Duration>) -> Invoked {
+        invoke(start, Span::none(), timeout, &CancellationToken::new()).await
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_arbitrary_error() {
+        let before = run(|| panic!("at once"), None).await;
+        assert!(matches!(before, Invoked::Returned(Outcome::Arbitrary { message }) if message == "panicked: at once"));
+        let later = run(|| async { panic!("{}", "later") }.boxed(), None).await;
+        assert!(matches!(later, Invoked::Returned(Outcome::Arbitrary { message }) if message == "panicked: later"));
+    }
+
+    // E-10, improved
+    #[tokio::test(start_paused = true)]
+    async fn a_running_function_is_interrupted_when_its_time_is_up() {
+        let forever = run(|| futures::future::pending().boxed(), Some(Duration::from_secs(5))).await;
+        assert!(matches!(forever, Invoked::TimedOut(Outcome::Permanent { .. })));
+    }
+
+    #[tokio::test]
+    async fn an_abort_ends_the_call() {
+        let abort = CancellationToken::new();
+        abort.cancel();
+        let ended = invoke(|| futures::future::pending().boxed(), Span::none(), None, &abort).await;
+        assert!(matches!(ended, Invoked::Aborted));
+    }
+}

@@ -1,0 +1,239 @@
+//! The settings of an operator: Kopf's groups, names and defaults (S, SET).
+
+use std::time::Duration;
+
+use tracing::Level;
+
+/// All settings of an operator.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The process as a whole.
+    pub process: ProcessSettings,
+    /// Kubernetes events about objects.
+    pub posting: PostingSettings,
+    /// Watch streams.
+    pub watching: WatchingSettings,
+    /// The queues and workers of single objects.
+    pub queueing: QueueingSettings,
+    /// Calls of handlers.
+    pub execution: ExecutionSettings,
+    /// Timers.
+    pub background: BackgroundSettings,
+    /// Requests to the Kubernetes API other than watches.
+    pub networking: NetworkingSettings,
+    /// What is kept on objects.
+    pub persistence: PersistenceSettings,
+}
+
+/// The process as a whole.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProcessSettings {
+    /// The process is killed this long after it was told to exit; `None` for never. Default: 10 minutes.
+    pub ultimate_exiting_timeout: Option<Duration>,
+}
+
+impl Default for ProcessSettings {
+    fn default() -> Self {
+        Self { ultimate_exiting_timeout: Some(Duration::from_secs(600)) }
+    }
+}
+
+/// Kubernetes events about objects.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PostingSettings {
+    /// Whether there are any. Default: true.
+    pub enabled: bool,
+    /// The least severe level that is posted. Default: info.
+    pub level: Level,
+    /// Whether log records of handlers become events on the object. Default: false.
+    pub loggers: bool,
+    /// Beginning of the events' names. Default: `kopf-event-`.
+    pub event_name_prefix: String,
+    /// Who reports. Default: `kopf`.
+    pub reporting_component: String,
+    /// Which instance of it. Default: `dev`.
+    pub reporting_instance: String,
+}
+
+impl Default for PostingSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            level: Level::INFO,
+            loggers: false,
+            event_name_prefix: "kopf-event-".to_owned(),
+            reporting_component: "kopf".to_owned(),
+            reporting_instance: "dev".to_owned(),
+        }
+    }
+}
+
+/// Watch streams.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct WatchingSettings {
+    /// How long the server is asked to keep one watch open; `None` leaves it to the server. Default: none.
+    pub server_timeout: Option<Duration>,
+    /// How long one watch is kept open from our side; `None` for no limit. Default: none.
+    pub client_timeout: Option<Duration>,
+    /// Limit of connecting; `None` for the client's own. Default: none.
+    pub connect_timeout: Option<Duration>,
+    /// A stream without any sign of life for so long is opened anew; `None` for never. Default: 70 seconds.
+    pub inactivity_timeout: Option<Duration>,
+    /// The pause before a stream is opened anew. Default: 0.1 seconds.
+    pub reconnect_backoff: Duration,
+}
+
+impl Default for WatchingSettings {
+    fn default() -> Self {
+        Self {
+            server_timeout: None,
+            client_timeout: None,
+            connect_timeout: None,
+            inactivity_timeout: Some(Duration::from_secs(70)),
+            reconnect_backoff: Duration::from_millis(100),
+        }
+    }
+}
+
+/// The queues and workers of single objects.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct QueueingSettings {
+    /// How many objects of a kind are processed at once; `None` for no limit. Default: none.
+    pub worker_limit: Option<usize>,
+    /// A worker without work ends after this time. Default: 5 seconds.
+    pub idle_timeout: Duration,
+    /// How long workers may finish their work when watching ends. Default: 2 seconds.
+    pub exit_timeout: Duration,
+    /// Waits after errors of the framework itself, one after another; the last one repeats. Default: 1, 1, 2,
+    /// 3, 5, … 610 seconds.
+    pub error_delays: Vec<Duration>,
+}
+
+impl Default for QueueingSettings {
+    fn default() -> Self {
+        let seconds = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610];
+        Self {
+            worker_limit: None,
+            idle_timeout: Duration::from_secs(5),
+            exit_timeout: Duration::from_secs(2),
+            error_delays: seconds.map(Duration::from_secs).to_vec(),
+        }
+    }
+}
+
+/// Which of the waiting handlers are called in one cycle, and in which order (L-2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// One handler: the least retried one, in registration order.
+    #[default]
+    Asap,
+    /// All, in registration order.
+    AllAtOnce,
+    /// The first in registration order.
+    OneByOne,
+    /// One at random.
+    Randomized,
+    /// All, in random order.
+    Shuffled,
+}
+
+/// Calls of handlers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ExecutionSettings {
+    /// The wait after an arbitrary error of a handler without a `backoff` of its own (E-5). Default: 60 seconds.
+    pub default_backoff: Duration,
+    /// Which of the waiting handlers are called in one cycle (L-3). Default: as soon as possible, the least retried
+    /// first.
+    pub lifecycle: Lifecycle,
+}
+
+impl Default for ExecutionSettings {
+    fn default() -> Self {
+        Self { default_backoff: Duration::from_secs(60), lifecycle: Lifecycle::default() }
+    }
+}
+
+/// Timers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct BackgroundSettings {
+    /// How often a timer that was told to stop is looked at (T-1). Default: 60 seconds.
+    pub cancellation_polling: Duration,
+}
+
+impl Default for BackgroundSettings {
+    fn default() -> Self {
+        Self { cancellation_polling: Duration::from_secs(60) }
+    }
+}
+
+/// Requests to the Kubernetes API other than watches.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NetworkingSettings {
+    /// Limit of one request. Default: 5 minutes.
+    pub request_timeout: Duration,
+    /// Limit of connecting; `None` for the client's own. Default: none.
+    pub connect_timeout: Option<Duration>,
+    /// Waits before a failed request is repeated, as many times as there are waits. Default: 1, 1, 2, 3, 5, 8,
+    /// 13, 21 seconds.
+    pub error_backoffs: Vec<Duration>,
+    /// Whether to take the server's interval for repeating even if it is shorter than ours. Default: false.
+    pub enforce_retry_after: bool,
+}
+
+impl Default for NetworkingSettings {
+    fn default() -> Self {
+        Self {
+            request_timeout: Duration::from_secs(300),
+            connect_timeout: None,
+            error_backoffs: [1, 1, 2, 3, 5, 8, 13, 21].map(Duration::from_secs).to_vec(),
+            enforce_retry_after: false,
+        }
+    }
+}
+
+/// What is kept on objects. To change it is to forget all objects: each is handled as new.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PersistenceSettings {
+    /// The prefix of the operator's annotations (P-13, B-7). Default: `kopf.zalando.org`.
+    pub prefix: String,
+    /// The name of the operator's finalizer (Z-1). Default: `kopf.zalando.org/KopfFinalizerMarker`.
+    pub finalizer: String,
+    /// How long the echo of an own patch is waited for (W-1); zero for not at all. Default: 5 seconds.
+    pub consistency_timeout: Duration,
+}
+
+impl Default for PersistenceSettings {
+    fn default() -> Self {
+        Self {
+            prefix: "kopf.zalando.org".to_owned(),
+            finalizer: "kopf.zalando.org/KopfFinalizerMarker".to_owned(),
+            consistency_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S
+    #[test]
+    fn defaults_are_kopfs() {
+        let settings = Settings::default();
+        assert_eq!(settings.queueing.error_delays.len(), 15);
+        assert_eq!(settings.queueing.error_delays.last(), Some(&Duration::from_secs(610)));
+        assert_eq!(settings.networking.error_backoffs.iter().sum::<Duration>(), Duration::from_secs(54));
+        assert_eq!(settings.persistence.finalizer, "kopf.zalando.org/KopfFinalizerMarker");
+        assert_eq!(settings.watching.inactivity_timeout, Some(Duration::from_secs(70)));
+        assert_eq!(settings.execution.lifecycle, Lifecycle::Asap);
+    }
+}

@@ -1,0 +1,60 @@
+//! What all handlers of an operator share.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::contexts::{Context, EventSink, Events};
+use super::stoppers::Stopped;
+use crate::actions::application::Patience;
+use crate::clients::fetching::Serving;
+use crate::clients::patching::Target;
+use crate::configs::settings::Settings;
+use crate::structs::bodies::Body;
+use crate::structs::clocks::Clock;
+use crate::structs::events::ObjectReference;
+use crate::structs::references::Reference;
+
+/// One running operator, as seen from a handler.
+#[derive(Clone)]
+pub(crate) struct Environment {
+    pub(crate) client: Client,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) clock: Clock,
+    pub(crate) sink: EventSink,
+    /// Goes into the spans of calls, so that their log records can be posted.
+    pub(crate) number: u64,
+    /// Workers and timers, waited for at the end.
+    pub(crate) tasks: TaskTracker,
+    /// The operator is to end: nothing new begins.
+    pub(crate) stopping: CancellationToken,
+    /// The operator ends now: what still runs is dropped.
+    pub(crate) abort: CancellationToken,
+}
+
+impl Environment {
+    pub(crate) fn context(&self, about: ObjectReference, spec: Option<Arc<dyn Any + Send + Sync>>, stopped: Stopped) -> Context {
+        let events = Events { sink: Some(Arc::clone(&self.sink)), about };
+        Context { client: Some(self.client.clone()), spec, events, stopped }
+    }
+
+    pub(crate) fn target(&self, reference: Reference, serving: Serving, body: &Body) -> Target {
+        Target {
+            client: self.client.clone(),
+            reference,
+            namespace: body.namespace().map(str::to_owned),
+            name: body.name().unwrap_or_default().to_owned(),
+            status_subresource: serving.status_subresource,
+            limit: self.settings.networking.request_timeout,
+        }
+    }
+
+    pub(crate) fn patience(&self) -> Patience {
+        let delays: &[Duration] = &self.settings.queueing.error_delays;
+        Patience { delays: delays.to_vec(), stopping: self.stopping.clone() }
+    }
+}

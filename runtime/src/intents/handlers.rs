@@ -1,0 +1,134 @@
+//! Users' functions with their conditions (H).
+
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::filters::Filters;
+use super::invocation::{ChangeFn, EventFn, TimerFn};
+use crate::actions::execution::Limits;
+use crate::configs::conventions;
+use crate::structs::bodies::Body;
+use crate::structs::fields::FieldPath;
+
+/// Which changes a handler is for (H-2 to H-6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    /// Its field differs, whatever the reason.
+    Field,
+    /// The object is new.
+    Create,
+    /// The object differs; with a field, that field differs.
+    Update,
+    /// The object is being deleted.
+    Delete,
+    /// The object was there when the operator started.
+    Resume,
+}
+
+/// A handler of changes.
+#[derive(Clone)]
+pub(crate) struct Handler {
+    /// The name in storage, with the field's suffix (H-9).
+    pub(crate) id: String,
+    /// Which function it is (H-10).
+    pub(crate) function: TypeId,
+    pub(crate) kind: ChangeKind,
+    pub(crate) field: Option<FieldPath>,
+    pub(crate) filters: Filters,
+    pub(crate) limits: Limits,
+    /// Deletion does not wait for it (H-7); deletion handlers only.
+    pub(crate) optional: bool,
+    /// Also for objects that are being deleted (H-3); resuming handlers only.
+    pub(crate) deleted: bool,
+    pub(crate) param: Value,
+    pub(crate) call: ChangeFn,
+}
+
+/// A handler of raw events.
+#[derive(Clone)]
+pub(crate) struct EventHandler {
+    pub(crate) id: String,
+    pub(crate) function: TypeId,
+    pub(crate) field: Option<FieldPath>,
+    pub(crate) filters: Filters,
+    pub(crate) param: Value,
+    pub(crate) call: EventFn,
+}
+
+/// A function called again and again for each object.
+#[derive(Clone)]
+pub(crate) struct TimerHandler {
+    pub(crate) id: String,
+    pub(crate) function: TypeId,
+    pub(crate) field: Option<FieldPath>,
+    pub(crate) filters: Filters,
+    pub(crate) limits: Limits,
+    /// From the end of one call to the start of the next; `None` for once, or once per quiet period (T-10, T-12).
+    pub(crate) interval: Option<Duration>,
+    /// How long the object must have been left unchanged before a call (T-7).
+    pub(crate) idle: Option<Duration>,
+    /// The interval is from start to start, on a fixed grid (T-3).
+    pub(crate) sharp: bool,
+    /// The wait before the first call (T-2).
+    pub(crate) initial_delay: Option<Duration>,
+    pub(crate) param: Value,
+    pub(crate) call: TimerFn,
+}
+
+impl EventHandler {
+    /// Whether the handler is for this object as it is now (F-1, F-5).
+    pub(crate) fn matches(&self, body: &Body) -> bool {
+        matches_now(&self.filters, self.field.as_ref(), body)
+    }
+}
+
+impl TimerHandler {
+    /// Whether the timer is for this object as it is now (F-1, F-5).
+    pub(crate) fn matches(&self, body: &Body) -> bool {
+        matches_now(&self.filters, self.field.as_ref(), body)
+    }
+}
+
+/// A field without a value means that it is present, in the current body (F-5, F-6).
+fn matches_now(filters: &Filters, field: Option<&FieldPath>, body: &Body) -> bool {
+    filters.matches(body) && field.is_none_or(|field| field.resolve(body.value()).is_some())
+}
+
+macro_rules! debug_by_id {
+    ($($handler:ident),*) => {$(
+        impl fmt::Debug for $handler {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($handler)).field("id", &self.id).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+debug_by_id!(Handler, EventHandler, TimerHandler);
+
+/// Refuses ids of one kind's handlers that would share a record, or results (H-11, H-12, N-1).
+///
+/// One function may stand under several reasons with one id: it is called once (H-10). Different functions may not,
+/// nor may ids that differ but yield the same annotation, such as `a/b` and `a.b`.
+pub(crate) fn duplicate_ids<'a>(identities: impl IntoIterator<Item = (&'a str, TypeId)>) -> Result<(), String> {
+    let mut seen: BTreeMap<String, (&str, TypeId)> = BTreeMap::new();
+    for (id, function) in identities {
+        let name = conventions::name(id);
+        match seen.get(&name) {
+            Some(&(other, _)) if other != id => {
+                return Err(format!("the handler ids `{other}` and `{id}` share the annotation name `{name}`"));
+            }
+            Some(&(_, other)) if other != function => {
+                return Err(format!("two different functions have the handler id `{id}`"));
+            }
+            Some(_) => {}
+            None => {
+                seen.insert(name, (id, function));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! What a call of a handler is given, before it is typed.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::causes::Reason;
+use super::contexts::Context;
+use crate::structs::bodies::Body;
+use crate::structs::diffs::Diff;
+use crate::structs::events::EventType;
+use crate::structs::patches::Patch;
+
+/// A handler's function without its types: a raw call goes in, a raw result comes out.
+pub(crate) type Call<A> = Arc<dyn Fn(A) -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send + Sync>;
+
+/// The function of a changing handler.
+pub(crate) type ChangeFn = Call<ChangeCall>;
+/// The function of a handler of raw events.
+pub(crate) type EventFn = Call<EventCall>;
+/// The function of a timer.
+pub(crate) type TimerFn = Call<TimerCall>;
+
+/// What every call is given (K-1, K-2).
+#[derive(Clone)]
+pub(crate) struct Common {
+    pub(crate) body: Body,
+    pub(crate) patch: Patch,
+    /// The attempts before this one.
+    pub(crate) retry: u32,
+    /// When the first attempt began.
+    pub(crate) started: Timestamp,
+    /// The time since then.
+    pub(crate) runtime: Duration,
+    pub(crate) param: Value,
+    pub(crate) context: Context,
+}
+
+/// A call about a change (K-3, K-7, K-8).
+#[derive(Clone)]
+pub(crate) struct ChangeCall {
+    pub(crate) common: Common,
+    pub(crate) reason: Reason,
+    pub(crate) old: Option<Arc<Value>>,
+    pub(crate) new: Option<Arc<Value>>,
+    pub(crate) diff: Diff,
+}
+
+/// A call about a raw event (K-3).
+#[derive(Clone)]
+pub(crate) struct EventCall {
+    pub(crate) common: Common,
+    pub(crate) event_type: EventType,
+}
+
+/// A call of a timer.
+#[derive(Clone)]
+pub(crate) struct TimerCall {
+    pub(crate) common: Common,
+}
+
+impl fmt::Debug for Common {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Common").field("name", &self.body.name()).field("retry", &self.retry).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,42 @@
+//! The handlers of one kind, and whether an object can be handed to them.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use super::handlers::{EventHandler, Handler, TimerHandler};
+use crate::structs::bodies::Body;
+use crate::structs::references::Reference;
+
+/// Turns a raw spec into the kind's own type.
+pub(crate) type ParseSpec = Arc<dyn Fn(&Body) -> Result<Arc<dyn Any + Send + Sync>, Misfit> + Send + Sync>;
+
+/// The handlers of one kind.
+#[derive(Clone)]
+pub(crate) struct Registry {
+    pub(crate) reference: Reference,
+    pub(crate) parse_spec: ParseSpec,
+    pub(crate) changes: Vec<Handler>,
+    pub(crate) events: Vec<EventHandler>,
+    pub(crate) timers: Vec<TimerHandler>,
+}
+
+impl Registry {
+    pub(crate) fn new(reference: Reference, parse_spec: ParseSpec) -> Self {
+        Self { reference, parse_spec, changes: Vec::new(), events: Vec::new(), timers: Vec::new() }
+    }
+}
+
+/// Why an object does not fit the type of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Misfit {
+    /// Such as `spec.replicas`.
+    pub(crate) path: String,
+    pub(crate) message: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}

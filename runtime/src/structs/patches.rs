@@ -1,0 +1,287 @@
+//! Changes to an object, gathered while its handlers run and sent once afterwards (A).
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+/// A transformation of an object. It may be called several times, so it must be idempotent (A-6).
+pub(crate) type PatchFunction = Arc<dyn Fn(&mut Value) + Send + Sync>;
+
+/// Changes to an object. Clones share what they gather.
+///
+/// Merges follow RFC 7386: null removes, mappings merge, all else replaces.
+///
+/// ```
+/// use kopf_runtime::Patch;
+/// use serde_json::json;
+///
+/// let patch = Patch::default();
+/// patch.spec(json!({"size": 3}));
+/// patch.status(json!({"phase": "Ready", "error": null}));
+/// patch.meta().label("tier", "gold").annotation("example.com/draft", None);
+/// patch.then(|object| object["spec"]["size"] = json!(5));
+/// assert!(!patch.is_empty());
+/// ```
+#[derive(Clone, Default)]
+pub struct Patch(Arc<Mutex<PatchContents>>);
+
+impl Patch {
+    /// Starts with functions that are still to be applied (A-14).
+    pub(crate) fn preloaded(functions: Vec<PatchFunction>) -> Self {
+        Self(Arc::new(Mutex::new(PatchContents {
+            merge: Map::new(),
+            functions,
+        })))
+    }
+
+    /// Changes below `.spec`.
+    pub fn spec(&self, change: Value) {
+        self.merge(json!({"spec": change}));
+    }
+
+    /// Changes below `.status`.
+    pub fn status(&self, change: Value) {
+        self.merge(json!({"status": change}));
+    }
+
+    /// Changes of labels and annotations.
+    #[must_use]
+    pub fn meta(&self) -> MetaPatch<'_> {
+        MetaPatch(self)
+    }
+
+    /// Changes anywhere in the object. Anything but a mapping changes nothing.
+    pub fn merge(&self, change: Value) {
+        if let Value::Object(change) = change {
+            compose(&mut self.lock().merge, change);
+        }
+    }
+
+    /// A transformation that is applied to the newest known state of the object, and again if that turns out to be
+    /// outdated. So it must be idempotent; what it changed is sent as a JSON patch, guarded by the version (A-6, A-8).
+    pub fn then(&self, function: impl Fn(&mut Value) + Send + Sync + 'static) {
+        self.lock().functions.push(Arc::new(function));
+    }
+
+    /// Whether nothing was gathered.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// What was gathered; the patch is empty afterwards.
+    pub(crate) fn take(&self) -> PatchContents {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PatchContents> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Patch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.lock(), f)
+    }
+}
+
+/// Changes of labels and annotations.
+#[derive(Debug)]
+pub struct MetaPatch<'a>(&'a Patch);
+
+impl MetaPatch<'_> {
+    /// Sets a label, or removes it with `None`.
+    #[expect(
+        clippy::return_self_not_must_use,
+        reason = "the change is made; the chain need not go on"
+    )]
+    pub fn label(self, key: impl Into<String>, value: impl Into<MetaValue>) -> Self {
+        self.set("labels", key.into(), value.into())
+    }
+
+    /// Sets an annotation, or removes it with `None`.
+    #[expect(
+        clippy::return_self_not_must_use,
+        reason = "the change is made; the chain need not go on"
+    )]
+    pub fn annotation(self, key: impl Into<String>, value: impl Into<MetaValue>) -> Self {
+        self.set("annotations", key.into(), value.into())
+    }
+
+    fn set(self, stanza: &str, key: String, value: MetaValue) -> Self {
+        self.0.merge(json!({"metadata": {stanza: {key: value.0}}}));
+        self
+    }
+}
+
+/// The value of a label or an annotation: a text, or `None` to remove it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetaValue(Option<String>);
+
+impl From<&str> for MetaValue {
+    fn from(value: &str) -> Self {
+        Self(Some(value.to_owned()))
+    }
+}
+
+impl From<String> for MetaValue {
+    fn from(value: String) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl From<&String> for MetaValue {
+    fn from(value: &String) -> Self {
+        Self(Some(value.clone()))
+    }
+}
+
+impl From<Option<String>> for MetaValue {
+    fn from(value: Option<String>) -> Self {
+        Self(value)
+    }
+}
+
+/// What a patch has gathered.
+#[derive(Clone, Default)]
+pub(crate) struct PatchContents {
+    /// A merge patch (RFC 7386).
+    pub(crate) merge: Map<String, Value>,
+    /// Transformations, in order.
+    pub(crate) functions: Vec<PatchFunction>,
+}
+
+impl PatchContents {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.merge.is_empty() && self.functions.is_empty()
+    }
+
+    /// The merge patch and the transformations.
+    pub(crate) fn into_parts(self) -> (Map<String, Value>, Vec<PatchFunction>) {
+        (self.merge, self.functions)
+    }
+}
+
+impl fmt::Debug for PatchContents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Patch")
+            .field("merge", &self.merge)
+            .field("functions", &self.functions.len())
+            .finish()
+    }
+}
+
+/// The merge patches for the main URL and for `/status`; without a status subresource all is main (A-3, A-4).
+pub(crate) fn split_status(
+    mut merge: Map<String, Value>,
+    subresource: bool,
+) -> (Option<Value>, Option<Value>) {
+    let status = if subresource {
+        merge.remove("status")
+    } else {
+        None
+    };
+    let main = (!merge.is_empty()).then(|| Value::Object(merge));
+    (main, status.map(|status| json!({"status": status})))
+}
+
+/// Adds a later merge patch to an earlier one, so that one patch does what both would; nulls stay.
+pub(crate) fn compose(earlier: &mut Map<String, Value>, later: Map<String, Value>) {
+    for (key, value) in later {
+        match (earlier.get_mut(&key), value) {
+            (Some(Value::Object(earlier)), Value::Object(later)) => compose(earlier, later),
+            (_, value) => {
+                earlier.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Applies a merge patch to a value (RFC 7386).
+pub(crate) fn merge_into(value: &mut Value, patch: &Value) {
+    json_patch::merge(value, patch);
+}
+
+/// Puts a handler's result under `.status.<id>` of a merge patch (R-1 to R-4).
+///
+/// The id is one key, slashes included. A mapping is merged shallowly into what the patch holds there; null delivers
+/// nothing.
+pub(crate) fn deliver(merge: &mut Map<String, Value>, id: &str, result: Value) {
+    if result.is_null() {
+        return;
+    }
+    let status = merge.entry("status").or_insert_with(|| json!({}));
+    if !status.is_object() {
+        *status = json!({});
+    }
+    let Value::Object(status) = status else {
+        return;
+    };
+    match (status.get_mut(id), result) {
+        (Some(Value::Object(held)), Value::Object(result)) => held.extend(result),
+        (_, result) => {
+            status.insert(id.to_owned(), result);
+        }
+    }
+}
+
+/// The JSON patch that does what the functions do to this state of the object; empty if they do nothing (A-7).
+///
+/// A function that panics is reported and left out; it must not take the other changes of the cycle with it.
+pub(crate) fn json_operations(body: &Value, functions: &[PatchFunction]) -> Vec<Value> {
+    if functions.is_empty() {
+        return Vec::new();
+    }
+    let changed = functions.iter().fold(body.clone(), |before, function| {
+        let mut after = before.clone();
+        match catch_unwind(AssertUnwindSafe(|| function(&mut after))) {
+            Ok(()) => after,
+            Err(_) => {
+                tracing::error!("A function of the patch panicked; its change is left out");
+                before
+            }
+        }
+    });
+    json_patch::diff(body, &changed)
+        .0
+        .iter()
+        .map(|operation| json!(operation))
+        .collect()
+}
+
+/// Makes a JSON patch fail unless the object is at this version (A-8). A patch that has such a test keeps only this one.
+pub(crate) fn with_version_test(
+    mut operations: Vec<Value>,
+    resource_version: Option<&str>,
+) -> Vec<Value> {
+    const PATH: &str = "/metadata/resourceVersion";
+    operations.retain(|operation| operation["op"] != "test" || operation["path"] != PATH);
+    operations.insert(
+        0,
+        json!({"op": "test", "path": PATH, "value": resource_version}),
+    );
+    operations
+}
+
+/// Splits off what goes to the `/status` URL (A-4).
+pub(crate) fn split_operations(
+    operations: Vec<Value>,
+    subresource: bool,
+) -> (Vec<Value>, Vec<Value>) {
+    let below_status = |operation: &Value| {
+        let path = operation
+            .get("path")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        subresource && (path == "/status" || path.starts_with("/status/"))
+    };
+    operations
+        .into_iter()
+        .partition(|operation| !below_status(operation))
+}
+
+#[cfg(test)]
+#[path = "patches_tests.rs"]
+mod tests;
