@@ -2,6 +2,8 @@
 
 mod docs;
 mod handlers;
+mod manifests;
+mod project;
 mod registry;
 mod result;
 mod rust;
@@ -11,7 +13,7 @@ mod vendor;
 mod yaml;
 
 use crate::fileset::{Class, FileSet};
-use crate::model::Operator;
+use crate::model::{Operator, Resource, RuntimeSource};
 
 /// All files of the operator's project.
 #[must_use]
@@ -23,11 +25,16 @@ pub fn render(operator: &Operator) -> FileSet {
         files.add_owned(Class::Generated, path, types::render(resource), &owner(resource));
     }
     handlers::render(operator, &mut files);
+    project::render(operator, &mut files);
+    manifests::render(operator, &mut files);
+    if operator.runtime == RuntimeSource::Vendored {
+        vendor::render(&mut files);
+    }
     files
 }
 
 /// What the lock calls a resource.
-fn owner(resource: &crate::model::Resource) -> String {
+fn owner(resource: &Resource) -> String {
     match resource.reference.group.as_str() {
         "" => resource.reference.plural.clone(),
         group => format!("{}.{group}", resource.reference.plural),

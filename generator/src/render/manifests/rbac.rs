@@ -1,0 +1,75 @@
+//! The operator's rights, each rule with a word on whom it is for.
+
+use super::{add, metadata};
+use crate::fileset::FileSet;
+use crate::model::{Operator, Origin, Peering, Resource};
+use crate::render::yaml::{Yaml, list, map};
+
+const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
+const API_GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Adds the role and its binding.
+pub(super) fn render(operator: &Operator, files: &mut FileSet) {
+    let role = map! {
+        "apiVersion" => API_VERSION,
+        "kind" => "ClusterRole",
+        "metadata" => metadata(operator, &operator.name, None),
+        "rules" => rules(operator),
+    };
+    let binding = map! {
+        "apiVersion" => API_VERSION,
+        "kind" => "ClusterRoleBinding",
+        "metadata" => metadata(operator, &operator.name, None),
+        "roleRef" => map! { "apiGroup" => API_GROUP, "kind" => "ClusterRole", "name" => &operator.name },
+        "subjects" => list![map! {
+            "kind" => "ServiceAccount",
+            "name" => &operator.name,
+            "namespace" => &operator.deploy.namespace,
+        }],
+    };
+    add(files, "operator/rbac.yaml", &[role, binding]);
+}
+
+fn rules(operator: &Operator) -> Vec<Yaml> {
+    let mut rules = Vec::new();
+    for resource in operator.resources.iter().filter(|resource| has_handlers(resource)) {
+        rules.extend(of_kind(resource));
+    }
+    if operator.posting.enabled {
+        rules.push(rule("", &["events"], &["create"]).comment("Kubernetes events about the objects"));
+    }
+    if let Some(peering) = &operator.peering {
+        rules.push(of_peering(peering));
+    }
+    rules
+}
+
+fn has_handlers(resource: &Resource) -> bool {
+    !resource.handlers.is_empty() || !resource.timers.is_empty()
+}
+
+fn of_kind(resource: &Resource) -> Vec<Yaml> {
+    let reference = &resource.reference;
+    let (kind, plural) = (&reference.kind, &reference.plural);
+    let functions: Vec<&str> = resource.functions.iter().map(|function| function.name.as_str()).collect();
+    let mut rules = vec![
+        rule(&reference.group, &[plural], &["get", "list", "watch", "patch"])
+            .comment(format!("{kind}: {}", functions.join(", "))),
+    ];
+    if matches!(resource.origin, Origin::Own(_)) && reference.status_subresource {
+        let status = format!("{plural}/status");
+        rules.push(rule(&reference.group, &[&status], &["patch"]).comment(format!("{kind}: results of the handlers")));
+    }
+    rules
+}
+
+fn of_peering(peering: &Peering) -> Yaml {
+    let plural = super::peering::plural(peering);
+    rule("kopf.dev", &[plural], &["get", "list", "watch", "create", "patch"])
+        .with("resourceNames", list![&peering.name])
+        .comment("peering with other operators, on its one object")
+}
+
+fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Yaml {
+    map! { "apiGroups" => list![group], "resources" => resources.to_vec(), "verbs" => verbs.to_vec() }
+}
