@@ -109,9 +109,17 @@ impl Cluster {
     /// A UUID in the form of version 4, though counted: two runs of a test see the same ones.
     pub(crate) fn next_uid(&mut self) -> String {
         let (high, low) = (self.next_scrambled(), self.next_scrambled());
-        let (a, b, c) = (high >> 32, (high >> 16) & 0xffff, high & 0xfff);
-        let (d, e) = (0x8000 | ((low >> 48) & 0x3fff), low & 0xffff_ffff_ffff);
-        format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
+        let id = (u128::from(high) << 64) | u128::from(low);
+        let id = (id & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+        let hex = format!("{id:032x}");
+        [
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..],
+        ]
+        .join("-")
     }
 
     /// The five characters that make a generated name unique, from the server's alphabet.

@@ -97,7 +97,7 @@ impl Faults {
 pub(crate) fn refusal(code: u16, reason: &str, retry_after: Option<u32>) -> Status {
     let mut status = Status::of_code(code);
     if !reason.is_empty() {
-        status.reason = reason.to_owned();
+        reason.clone_into(&mut status.reason);
     }
     if let Some(seconds) = retry_after {
         status.details = json!({"retryAfterSeconds": seconds});

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 /// One resource as served: the names it has, and its versions.
+#[expect(
+    clippy::struct_field_names,
+    reason = "`kind` and `listKind` are the API's own words"
+)]
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
     pub(crate) group: String,

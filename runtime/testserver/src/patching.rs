@@ -64,7 +64,7 @@ impl Patch {
             Self::Merge(patch) => json_patch::merge(&mut object, patch),
             // The server does not say which operation failed, nor why.
             Self::Json(patch) => {
-                json_patch::patch(&mut object, patch).map_err(|_| Status::of_code(422))?
+                json_patch::patch(&mut object, patch).map_err(|_| Status::of_code(422))?;
             }
             Self::Strategic(patch) => merge_strategically(&mut object, patch),
         }

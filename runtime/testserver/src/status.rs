@@ -14,7 +14,7 @@ pub struct Status {
     pub reason: String,
     /// The message for people.
     pub message: String,
-    /// What the message is about: name, group, kind and, of an invalid object, its causes.
+    /// What the message is about: name, group, kind and, of an invalid object, its causes; null if there is nothing to say.
     pub details: Value,
 }
 
@@ -114,14 +114,21 @@ impl Status {
 
     /// The object that is sent to clients.
     pub fn to_value(&self) -> Value {
-        json!({
+        let mut value = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "code": self.code, "reason": self.reason, "message": self.message, "details": self.details,
-        })
+            "code": self.code, "reason": self.reason, "message": self.message,
+        });
+        if !self.details.is_null() {
+            value["details"] = self.details.clone();
+        }
+        value
     }
 
     fn about(mut self, kind: &Kind, name: &str) -> Self {
-        self.details = json!({"name": name, "kind": kind.plural});
+        self.details = json!({"kind": kind.plural});
+        if !name.is_empty() {
+            self.details["name"] = json!(name);
+        }
         if !kind.group.is_empty() {
             self.details["group"] = json!(kind.group);
         }

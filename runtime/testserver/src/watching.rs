@@ -13,7 +13,7 @@ use crate::cluster::{Cluster, Place};
 use crate::faults::{Signals, Switchboard, refusal};
 use crate::selectors::Selector;
 use crate::status::Status;
-use crate::store::{Action, Change, TooOld};
+use crate::store::{Action, Change};
 
 /// The server's own pace of bookmarks.
 const BOOKMARKS: Duration = Duration::from_secs(60);
@@ -152,22 +152,20 @@ impl Watch {
     /// Takes what was missed since the last time.
     fn collect(&mut self) {
         let cluster = self.cluster.lock().unwrap_or_else(PoisonError::into_inner);
-        match cluster.store.missed(&self.place.kind.key(), self.cursor) {
-            Ok(missed) => {
-                let events = missed
-                    .changes
-                    .iter()
-                    .filter_map(|change| self.event(change));
-                self.pending = events.collect();
-                self.cursor = missed.upto;
-                self.ended = missed.ended;
-            }
-            Err(TooOld) => {
-                let status = too_old(self.cursor, cluster.store.version());
-                drop(cluster);
-                self.end_with(&status);
-            }
-        }
+        let Ok(missed) = cluster.store.missed(&self.place.kind.key(), self.cursor) else {
+            let status = too_old(self.cursor, cluster.store.version());
+            drop(cluster);
+            self.end_with(&status);
+            return;
+        };
+        drop(cluster);
+        self.pending = missed
+            .changes
+            .iter()
+            .filter_map(|change| self.event(change))
+            .collect();
+        self.cursor = missed.upto;
+        self.ended = missed.ended;
     }
 
     /// How a change looks through the selector: what stops to match is deleted, what starts to match is added.

@@ -281,6 +281,11 @@ fn check_identity(place: &Place, object: &mut Value) -> Result<(), Status> {
         return Err(Status::bad_request(message));
     }
     metadata::check_shape(object)?;
+    if kind.custom && object["kind"].as_str().is_none_or(str::is_empty) {
+        return Err(Status::bad_request(format!(
+            "Object 'Kind' is missing in '{object}'"
+        )));
+    }
     for (field, wanted) in [
         ("apiVersion", place.api_version()),
         ("kind", kind.kind.clone()),
@@ -292,11 +297,6 @@ fn check_identity(place: &Place, object: &mut Value) -> Result<(), Status> {
         {
             // Requests for built-in kinds may leave out what the path says already.
             "" if !kind.custom => object[field] = json!(wanted),
-            "" if field == "kind" => {
-                return Err(Status::bad_request(format!(
-                    "Object 'Kind' is missing in '{object}'"
-                )));
-            }
             given if given == wanted => {}
             given if field == "apiVersion" => {
                 return Err(Status::bad_request(format!(
@@ -389,13 +389,9 @@ fn check_preconditions(
 
 /// Whether anything but metadata (and a status with an endpoint of its own) differs.
 fn content_differs(old: &Value, new: &Value, status_apart: bool) -> bool {
-    let content = |object: &Value| -> Map<String, Value> {
+    fn content(object: &Value, status_apart: bool) -> impl Iterator<Item = (&String, &Value)> {
         let fields = object.as_object().into_iter().flatten();
-        let fields =
-            fields.filter(|(key, _)| *key != "metadata" && !(status_apart && *key == "status"));
-        fields
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect()
-    };
-    content(old) != content(new)
+        fields.filter(move |(key, _)| *key != "metadata" && !(status_apart && *key == "status"))
+    }
+    !content(old, status_apart).eq(content(new, status_apart))
 }

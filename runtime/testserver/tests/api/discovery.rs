@@ -1,0 +1,93 @@
+use serde_json::{Value, json};
+
+use crate::support::{get, send, server};
+
+fn find<'a>(list: &'a Value, name: &str) -> &'a Value {
+    list.as_array()
+        .unwrap()
+        .iter()
+        .find(|each| each["name"] == name)
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn groups_and_versions_are_listed() {
+    let server = server();
+    assert_eq!(get(&server, "/api").await.1["versions"], json!(["v1"]));
+    let (_, groups) = get(&server, "/apis").await;
+    let group = find(&groups["groups"], "demo.example.com");
+    let version = json!({"groupVersion": "demo.example.com/v1", "version": "v1"});
+    assert_eq!(
+        group,
+        &json!({"name": "demo.example.com", "versions": [version], "preferredVersion": version})
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn resources_tell_their_names_and_subresources() {
+    let server = server();
+    let (_, resources) = get(&server, "/apis/demo.example.com/v1").await;
+    let greetings = find(&resources["resources"], "greetings");
+    assert_eq!(
+        (&greetings["shortNames"], &greetings["categories"]),
+        (&json!(["gr"]), &json!(["all"]))
+    );
+    assert_eq!(
+        (&greetings["kind"], &greetings["namespaced"]),
+        (&json!("Greeting"), &json!(true))
+    );
+    assert_eq!(
+        find(&resources["resources"], "greetings/status")["verbs"],
+        json!(["get", "patch", "update"])
+    );
+    let (_, core) = get(&server, "/api/v1").await;
+    assert_eq!(find(&core["resources"], "namespaces")["namespaced"], false);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_paths_are_not_found() {
+    let server = server();
+    for path in [
+        "/apis/none.example.com",
+        "/apis/demo.example.com/v9",
+        "/apis/demo.example.com/v1/nothing",
+        "/api/v1/namespaces/default/greetings",
+        "/api/v1/namespaces/default/nodes",
+        "/api/v1/pods/some",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/",
+    ] {
+        let (code, status) = get(&server, path).await;
+        assert_eq!(
+            (code, &status["reason"]),
+            (404, &json!("NotFound")),
+            "{path}"
+        );
+    }
+    assert_eq!(send(&server, "POST", "/apis", "", "").await.0, 405);
+    assert_eq!(send(&server, "POST", "/api/v1/pods", "", "{}").await.0, 405);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_is_healthy_and_permissive() {
+    let server = server();
+    for path in ["/healthz", "/readyz", "/livez"] {
+        assert_eq!(get(&server, path).await, (200, json!("ok")));
+    }
+    assert_eq!(get(&server, "/version").await.1["major"], "1");
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let spec = json!({"resourceAttributes": {"verb": "list", "resource": "pods"}});
+    let (code, review) = send(
+        &server,
+        "POST",
+        path,
+        "application/json",
+        json!({"spec": spec}),
+    )
+    .await;
+    assert_eq!(
+        (code, &review["status"], &review["spec"]),
+        (201, &json!({"allowed": true}), &spec)
+    );
+}

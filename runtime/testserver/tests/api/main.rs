@@ -1,0 +1,34 @@
+//! The API as clients see it: raw requests through the service, on a paused clock.
+
+/// Requests, watches and the custom kind that most tests use.
+mod support;
+
+/// Creating, reading, replacing; identity and preconditions.
+mod objects;
+
+/// Merge patches, JSON patches, strategic ones; the status subresource.
+mod patches;
+
+/// Finalizers, collections, containers.
+mod deletion;
+
+/// Selection, pages, tables.
+mod lists;
+
+/// Streams: where they start, what they tell, how they end.
+mod watches;
+
+/// Custom kinds: schemas, versions, coming and going.
+mod customs;
+
+/// What clients learn about the server.
+mod discovery;
+
+/// Scripted failures, and the record of requests.
+mod faults;
+
+/// The helpers of the server itself.
+mod helpers;
+
+/// The same through a real connection.
+mod sockets;
