@@ -14,7 +14,7 @@ use crate::clients::api::PatchType;
 use crate::clients::errors::ApiError;
 use crate::clients::patching::Target;
 use crate::structs::bodies::Body;
-use crate::structs::patches::{self, PatchContents};
+use crate::structs::patches::{self, FunctionPanicked, PatchContents};
 
 /// What became of a patch.
 #[derive(Debug)]
@@ -44,8 +44,8 @@ const MOST_CONFLICTS: usize = 10;
 
 /// Applies a whole patch to an object whose freshest known state is `body`.
 pub(crate) async fn apply(target: &Target, body: &Body, contents: PatchContents, patience: &Patience) -> Applied {
-    let (contents, functions) = contents.into_parts();
-    let (main, status) = patches::split_status(contents, target.status_subresource);
+    let functions = contents.functions.clone();
+    let (main, status) = contents.split_status(target.status_subresource);
     let mut freshest = None;
     for (to_status, part) in [(false, main), (true, status)] {
         let Some(part) = part else { continue };
@@ -71,12 +71,16 @@ pub(crate) async fn apply(target: &Target, body: &Body, contents: PatchContents,
 pub(crate) async fn guarded(
     target: &Target,
     mut body: Body,
-    build: impl Fn(&Body) -> Vec<Value>,
+    build: impl Fn(&Body) -> Result<Vec<Value>, FunctionPanicked>,
     patience: &Patience,
 ) -> Applied {
     let mut changed = false;
     for _ in 0..MOST_CONFLICTS {
-        let (main, status) = patches::split_operations(build(&body), target.status_subresource);
+        let operations = match build(&body) {
+            Ok(operations) => operations,
+            Err(error) => return Applied::Refused(error.to_string()),
+        };
+        let (main, status) = patches::split_operations(operations, target.status_subresource);
         let mut refusal = None;
         for (to_status, operations) in [(false, main), (true, status)] {
             if operations.is_empty() {

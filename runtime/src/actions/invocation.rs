@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
+use super::classification::classify;
 use super::execution::Outcome;
 
 /// How a call ended.
@@ -23,7 +25,7 @@ pub(crate) enum Invoked {
 
 /// Calls a function in `span`; `abort` drops it where it stands.
 pub(crate) async fn invoke(
-    start: impl FnOnce() -> BoxFuture<'static, Outcome> + Send,
+    start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send,
     span: Span,
     timeout: Option<Duration>,
     abort: &CancellationToken,
@@ -41,7 +43,8 @@ pub(crate) async fn invoke(
         biased;
         () = abort.cancelled() => Invoked::Aborted,
         ended = limited => match ended {
-            Ok(Ok(outcome)) => Invoked::Returned(outcome),
+            Ok(Ok(Ok(result))) => Invoked::Returned(Outcome::Success(result)),
+            Ok(Ok(Err(error))) => Invoked::Returned(classify(&error)),
             Ok(Err(panic)) => Invoked::Returned(Outcome::Arbitrary { message: describe(panic.as_ref()) }),
             Err(_) => Invoked::TimedOut(Outcome::Permanent {
                 message: format!("timed out while it ran, after {} s", timeout.unwrap_or_default().as_secs_f32()),
@@ -59,7 +62,7 @@ fn describe(panic: &(dyn std::any::Any + Send)) -> String {
 mod tests {
     use super::*;
 
-    async fn run(start: impl FnOnce() -> BoxFuture<'static, Outcome> + Send, timeout: Option<Duration>) -> Invoked {
+    async fn run(start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send, timeout: Option<Duration>) -> Invoked {
         invoke(start, Span::none(), timeout, &CancellationToken::new()).await
     }
 

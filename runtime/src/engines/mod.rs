@@ -1,1 +1,6 @@
-//! placeholder
+//! What runs beside the handling of changes: posting, probing, timers.
+
+pub(crate) mod posting;
+pub(crate) mod probing;
+pub(crate) mod spans;
+pub(crate) mod timers;

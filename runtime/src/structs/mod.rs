@@ -3,6 +3,7 @@
 pub(crate) mod bodies;
 pub(crate) mod clocks;
 pub(crate) mod diffs;
+pub(crate) mod errors;
 pub(crate) mod events;
 pub(crate) mod fields;
 pub(crate) mod finalizers;

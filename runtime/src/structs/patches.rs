@@ -71,6 +71,21 @@ impl Patch {
         self.lock().is_empty()
     }
 
+    /// What is gathered so far, left in place.
+    pub(crate) fn snapshot(&self) -> PatchContents {
+        self.lock().clone()
+    }
+
+    /// Forgets what came since a snapshot.
+    pub(crate) fn restore(&self, snapshot: PatchContents) {
+        *self.lock() = snapshot;
+    }
+
+    /// Puts a handler's result under `.status.<id>`.
+    pub(crate) fn deliver(&self, id: &str, result: Value) {
+        deliver(&mut self.lock().merge, id, result);
+    }
+
     /// What was gathered; the patch is empty afterwards.
     pub(crate) fn take(&self) -> PatchContents {
         std::mem::take(&mut *self.lock())

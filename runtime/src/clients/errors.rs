@@ -1,0 +1,98 @@
+//! What can go wrong with a request, sorted by what to do about it (API-05).
+
+use std::time::Duration;
+
+use kube::core::Status;
+
+/// A failed request.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct ApiError {
+    /// HTTP status; `None` if no answer came.
+    pub(crate) code: Option<u16>,
+    /// The server's message, or the transport's.
+    pub(crate) message: String,
+    /// The server's wish.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl ApiError {
+    pub(crate) fn transport(error: impl std::fmt::Display) -> Self {
+        Self { code: None, message: error.to_string(), retry_after: None }
+    }
+
+    pub(crate) fn from_status(code: u16, status: Option<&Status>, header: Option<Duration>) -> Self {
+        let message = match status {
+            Some(status) if !status.message.is_empty() => status.message.clone(),
+            _ => format!("the API server answered {code}"),
+        };
+        let details = status.and_then(|status| status.details.as_ref());
+        let wish = details.map(|details| u64::from(details.retry_after_seconds)).filter(|seconds| *seconds > 0);
+        Self { code: Some(code), message, retry_after: header.or(wish.map(Duration::from_secs)) }
+    }
+
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.code == Some(404)
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.code == Some(410)
+    }
+
+    /// The request can never succeed as it is: the server understood it and said no (400, 409, 413, 415, 422).
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self.code, Some(400 | 409 | 413 | 415 | 422))
+    }
+}
+
+impl From<kube::Error> for ApiError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => Self::from_status(status.code, Some(&status), None),
+            other => Self::transport(chain(&other)),
+        }
+    }
+}
+
+/// The causes of an error, outermost first, each said once: some transports repeat the cause in their text.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_wish_is_read_from_header_or_details() {
+        let status: Status = serde_json::from_value(serde_json::json!({
+            "code": 429, "message": "slow down", "details": {"retryAfterSeconds": 3}
+        }))
+        .unwrap();
+        let error = ApiError::from_status(429, Some(&status), None);
+        assert_eq!(error.retry_after, Some(Duration::from_secs(3)));
+        assert_eq!(error.message, "slow down");
+        let error = ApiError::from_status(429, None, Some(Duration::from_secs(7)));
+        assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn only_answers_that_blame_the_request_are_refusals() {
+        for code in [400, 409, 413, 415, 422] {
+            assert!(ApiError::from_status(code, None, None).is_refusal(), "{code}");
+        }
+        for code in [401, 403, 404, 429, 500, 503] {
+            assert!(!ApiError::from_status(code, None, None).is_refusal(), "{code}");
+        }
+        assert!(!ApiError::transport("reset").is_refusal());
+    }
+}

@@ -1,0 +1,311 @@
+//! Timers: for each object and timer one task that calls a function again and again (T).
+//!
+//! A timer sees the object live: the worker of the object puts each new state before it. It never dies of a failed
+//! patch (T-15), never overlaps with itself (T-13), and waits for its stop request wherever it waits (T-11).
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use super::spans;
+use crate::actions::application::{self, Applied};
+use crate::actions::execution::{self, ErrorsMode, Verdict};
+use crate::actions::invocation::{Invoked, invoke};
+use crate::clients::fetching::Serving;
+use crate::configs::progress::Record;
+use crate::intents::environment::Environment;
+use crate::intents::handlers::TimerHandler;
+use crate::intents::invocation::{Common, TimerCall};
+use crate::intents::stoppers::Stopped;
+use crate::structs::bodies::Body;
+use crate::structs::events::ObjectReference;
+use crate::structs::patches::{self, Patch};
+use crate::structs::references::Reference;
+
+/// What a timer that asks for no delay gets all the same: a loop without a pause would starve everything else.
+const SHORTEST_DELAY: Duration = Duration::from_millis(10);
+
+/// The timers of one object.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    running: Vec<Running>,
+    live: Option<watch::Sender<Live>>,
+}
+
+/// One timer of one object, also after its end: a one-shot that is over is not started again (G-6).
+#[derive(Debug)]
+struct Running {
+    id: String,
+    stopped: Stopped,
+    task: JoinHandle<()>,
+}
+
+/// The object as its timers see it.
+#[derive(Clone, Debug)]
+struct Live {
+    body: Body,
+    spec: Arc<dyn Any + Send + Sync>,
+    /// When the essence last changed (T-8).
+    changed: Instant,
+}
+
+/// What a timer task needs besides its object.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) environment: Environment,
+    pub(crate) reference: Reference,
+    pub(crate) serving: Serving,
+    /// Called when a timer has ended, on which the finalizer may wait.
+    pub(crate) ended: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Timers {
+    /// Shows the newest state to the running timers; `changed` resets their idle clocks.
+    pub(crate) fn show(&mut self, body: &Body, spec: &Arc<dyn Any + Send + Sync>, changed: bool) {
+        let now = Instant::now();
+        match &self.live {
+            Some(live) => live.send_modify(|live| {
+                live.body = body.clone();
+                live.spec = Arc::clone(spec);
+                if changed {
+                    live.changed = now;
+                }
+            }),
+            None => {
+                let live = Live { body: body.clone(), spec: Arc::clone(spec), changed: now };
+                self.live = Some(watch::Sender::new(live));
+            }
+        }
+    }
+
+    /// Starts the timers that match and do not run, and asks those that no longer match to stop (G-1, G-2, G-18).
+    ///
+    /// [`Timers::show`] must have been called before.
+    pub(crate) fn adjust(&mut self, matching: &[&TimerHandler], surroundings: &Surroundings) {
+        for running in &self.running {
+            if !matching.iter().any(|timer| timer.id == running.id) {
+                running.stopped.set();
+            }
+        }
+        // A stopped timer may start again once its old task is gone; one that ended by itself may not.
+        self.running.retain(|running| !(running.stopped.is_set() && running.task.is_finished()));
+        let Some(live) = &self.live else { return };
+        for timer in matching {
+            if self.running.iter().any(|running| running.id == timer.id) {
+                continue;
+            }
+            let stopped = Stopped::default();
+            let task = Task {
+                timer: (*timer).clone(),
+                live: live.subscribe(),
+                stopped: stopped.clone(),
+                surroundings: surroundings.clone(),
+            };
+            let about = ObjectReference::to(&live.borrow().body);
+            let span = spans::handler_span(surroundings.environment.number, &timer.id, &about);
+            let ended = Arc::clone(&surroundings.ended);
+            let work = async move {
+                task.run().await;
+                ended();
+            };
+            let task = surroundings.environment.tasks.spawn(work.instrument(span));
+            self.running.push(Running { id: timer.id.clone(), stopped, task });
+        }
+    }
+
+    /// Asks all to stop.
+    pub(crate) fn stop(&self) {
+        for running in &self.running {
+            running.stopped.set();
+        }
+    }
+
+    /// The object as the timers see it.
+    pub(crate) fn body(&self) -> Option<Body> {
+        self.live.as_ref().map(|live| live.borrow().body.clone())
+    }
+
+    /// Whether any task is alive, be it on its way out (Z-10, T-1).
+    pub(crate) fn are_alive(&self) -> bool {
+        self.running.iter().any(|running| !running.task.is_finished())
+    }
+
+    /// Whether this timer is over for this object and process (T-12).
+    pub(crate) fn is_over(&self, id: &str) -> bool {
+        self.running.iter().any(|running| running.id == id && running.task.is_finished() && !running.stopped.is_set())
+    }
+}
+
+impl Drop for Timers {
+    /// Whoever forgets the object ends its timers (G-25).
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+struct Task {
+    timer: TimerHandler,
+    live: watch::Receiver<Live>,
+    stopped: Stopped,
+    surroundings: Surroundings,
+}
+
+impl Task {
+    /// Runs until it is told to stop, or for a one-shot until its outcome is final.
+    async fn run(mut self) {
+        if self.rest(self.timer.initial_delay.unwrap_or_default()).await.is_break() {
+            return;
+        }
+        // Sharp timers keep to the grid of their first call.
+        let mut grid = None;
+        let mut record = Record::fresh(self.now());
+        loop {
+            if self.idle().await.is_break() {
+                return;
+            }
+            let attempt = Instant::now();
+            let grid = *grid.get_or_insert(attempt);
+            let Some((after, verdict)) = self.attempt(record).await else { return };
+            record = after;
+            let pause = match verdict {
+                Verdict::Retry(delay) => delay.max(SHORTEST_DELAY),
+                // The next series starts afresh (T-5).
+                Verdict::Success | Verdict::Failure(_) => match self.timer.interval {
+                    Some(interval) if self.timer.sharp => until_grid(grid, interval, Instant::now()),
+                    Some(interval) => interval,
+                    None if self.timer.idle.is_some() => {
+                        if self.disturbed_after(attempt).await.is_break() {
+                            return;
+                        }
+                        Duration::ZERO
+                    }
+                    None => return,
+                },
+            };
+            if self.rest(pause).await.is_break() {
+                return;
+            }
+            if !matches!(verdict, Verdict::Retry(_)) {
+                record = Record::fresh(self.now());
+            }
+        }
+    }
+
+    fn now(&self) -> jiff::Timestamp {
+        self.surroundings.environment.clock.now()
+    }
+
+    /// One call and the sending of its patch; `None` if the operator ends.
+    async fn attempt(&mut self, record: Record) -> Option<(Record, Verdict)> {
+        let environment = &self.surroundings.environment;
+        let timer = &self.timer;
+        let live = self.live.borrow_and_update().clone();
+        let now = environment.clock.now();
+        let patch = Patch::default();
+        let outcome = match execution::refuse(&record, &timer.limits, now) {
+            Some(message) => execution::Outcome::Permanent { message },
+            None => {
+                let runtime = execution::runtime(&record, now);
+                let context = environment.context(ObjectReference::to(&live.body), Some(live.spec), self.stopped.clone());
+                let common = Common {
+                    body: live.body.clone(),
+                    patch: patch.clone(),
+                    retry: record.retries,
+                    started: record.started,
+                    runtime,
+                    param: timer.param.clone(),
+                    context,
+                };
+                let limit = timer.limits.timeout.map(|timeout| timeout.saturating_sub(runtime));
+                let call = Arc::clone(&timer.call);
+                match invoke(move || call(TimerCall { common }), tracing::Span::current(), limit, &environment.abort).await {
+                    Invoked::Returned(outcome) => outcome,
+                    Invoked::TimedOut(outcome) => {
+                        patch.take();
+                        outcome
+                    }
+                    Invoked::Aborted => return None,
+                }
+            }
+        };
+        let result = outcome.result().cloned();
+        let backoff = environment.settings.execution.default_backoff;
+        let now = environment.clock.now();
+        let (record, verdict) = execution::conclude(record, outcome, &timer.limits, ErrorsMode::Temporary, backoff, now);
+        spans::report(&timer.id, &verdict, &record);
+        let mut contents = patch.take();
+        if let Some(result) = result {
+            patches::deliver(&mut contents.merge, &timer.id, result);
+        }
+        let target = environment.target(self.surroundings.reference, self.surroundings.serving, &live.body);
+        match application::apply(&target, &live.body, contents, &environment.patience()).await {
+            Applied::Interrupted => return None,
+            Applied::Refused(message) => tracing::error!("The API server refused the patch: {message}"),
+            // A `DELETED` event will end the timer.
+            Applied::Gone | Applied::Nothing | Applied::Patched(_) => {}
+        }
+        Some((record, verdict))
+    }
+
+    /// Waits until the object was left alone for long enough; a change meanwhile prolongs the wait (T-7).
+    async fn idle(&mut self) -> std::ops::ControlFlow<()> {
+        let Some(idle) = self.timer.idle else { return self.rest(Duration::ZERO).await };
+        loop {
+            let due = self.live.borrow().changed + idle;
+            let now = Instant::now();
+            if due <= now {
+                return self.rest(Duration::ZERO).await;
+            }
+            self.rest(due - now).await?;
+        }
+    }
+
+    /// Waits for a change after `moment`: a timer with `idle` alone is called once per quiet period (T-10).
+    async fn disturbed_after(&mut self, moment: Instant) -> std::ops::ControlFlow<()> {
+        let disturbed = self.live.wait_for(|live| live.changed > moment);
+        tokio::select! {
+            () = self.stopped.wait() => std::ops::ControlFlow::Break(()),
+            () = self.surroundings.environment.stopping.cancelled() => std::ops::ControlFlow::Break(()),
+            seen = disturbed => if seen.is_ok() { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) },
+        }
+    }
+
+    /// Sleeps; breaks off as soon as the timer is to stop.
+    async fn rest(&self, duration: Duration) -> std::ops::ControlFlow<()> {
+        tokio::select! {
+            biased;
+            () = self.stopped.wait() => std::ops::ControlFlow::Break(()),
+            () = self.surroundings.environment.stopping.cancelled() => std::ops::ControlFlow::Break(()),
+            () = tokio::time::sleep(duration) => std::ops::ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// The time to the next point of the grid `start + n × interval` that lies ahead of `now`.
+fn until_grid(start: Instant, interval: Duration, now: Instant) -> Duration {
+    if interval.is_zero() {
+        return SHORTEST_DELAY;
+    }
+    let into = (now - start).as_nanos() % interval.as_nanos();
+    interval - Duration::from_nanos(u64::try_from(into).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // T-3
+    #[test]
+    fn sharp_timers_keep_to_the_grid() {
+        let start = Instant::now();
+        let at = |seconds: f64| until_grid(start, Duration::from_secs(1), start + Duration::from_secs_f64(seconds));
+        assert_eq!(at(0.3), Duration::from_millis(700));
+        assert_eq!(at(1.0), Duration::from_secs(1), "a call as long as the interval starts at 0 and 2");
+        assert_eq!(at(2.25), Duration::from_millis(750), "no drift after a slow call");
+    }
+}

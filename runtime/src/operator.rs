@@ -1,0 +1,188 @@
+//! The operator: what it handles, its settings, and how it is run.
+
+use std::process::ExitCode;
+
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use crate::configs::settings::Settings;
+use crate::engines::probing::Endpoint;
+use crate::intents::registries::Registry;
+use crate::reactor::running::{self, Plan};
+use crate::resource::{Kind, Resource};
+use crate::structs::clocks::Clock;
+
+/// An operator: kinds with their handlers, and settings.
+#[must_use = "run it with `main` or `run`"]
+pub struct Operator {
+    name: String,
+    settings: Settings,
+    registries: Vec<Registry>,
+}
+
+/// Why an operator could not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The handlers or settings contradict each other; found before any request is made.
+    #[error("the operator is not well-formed: {0}")]
+    Malformed(String),
+    /// The address of the liveness endpoint cannot be used.
+    #[error("cannot serve the liveness endpoint")]
+    Liveness(#[source] std::io::Error),
+}
+
+/// Where and how an operator runs.
+#[derive(Clone)]
+#[must_use]
+pub struct RunOptions {
+    client: Client,
+    namespaces: Vec<String>,
+    liveness: Option<Endpoint>,
+    stopping: CancellationToken,
+    clock: Clock,
+}
+
+impl RunOptions {
+    /// In the whole cluster of this client, until the future is dropped or [`RunOptions::stop_on`] says so.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            namespaces: Vec::new(),
+            liveness: None,
+            stopping: CancellationToken::new(),
+            clock: Clock::System,
+        }
+    }
+
+    /// In these namespaces only; objects of cluster-scoped kinds are watched all the same.
+    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.namespaces = namespaces.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Stops cleanly when this token is cancelled.
+    pub fn stop_on(mut self, token: CancellationToken) -> Self {
+        self.stopping = token;
+        self
+    }
+
+    pub(crate) fn liveness(mut self, endpoint: Option<Endpoint>) -> Self {
+        self.liveness = endpoint;
+        self
+    }
+}
+
+impl Operator {
+    /// An operator without handlers. `name` is that of its crate; log records of that crate are its own.
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
+        let mut settings = Settings::default();
+        settings.posting.reporting_component.clone_from(&name);
+        Self { name, settings, registries: Vec::new() }
+    }
+
+    /// Changes settings; the defaults are Kopf's.
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Adds a kind with its handlers.
+    pub fn resource<K: Kind>(mut self, resource: Resource<K>) -> Self {
+        self.registries.push(resource.into_registry());
+        self
+    }
+
+    /// Runs as a program: reads the command line, connects as `kubectl` or the pod's account would, logs to the
+    /// standard error stream, and ends cleanly on SIGTERM and SIGINT.
+    ///
+    /// The exit code is 0 after a clean end, 1 after an error, 2 for a wrong command line.
+    pub fn main(self) -> ExitCode {
+        crate::cli::main(self)
+    }
+
+    /// Runs until it is stopped.
+    ///
+    /// # Errors
+    /// At once, before any request, if ids or settings contradict each other.
+    pub async fn run(self, options: RunOptions) -> Result<(), RunError> {
+        let plan = self.plan(options)?;
+        running::run(plan).await.map_err(RunError::Liveness)
+    }
+
+    /// Starts in the background, for tests: time is tokio's, so that a paused clock pauses delays and timers.
+    ///
+    /// ```no_run
+    /// # async fn test(operator: kopf_runtime::Operator, client: kopf_runtime::kube::Client) {
+    /// let running = operator.start(client);
+    /// // … create objects, wait for what the handlers do …
+    /// running.stop().await;
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If the operator is not well-formed; outside of a tokio runtime.
+    pub fn start(self, client: Client) -> Running {
+        let stopping = CancellationToken::new();
+        let mut options = RunOptions::new(client).stop_on(stopping.clone());
+        options.clock = Clock::tokio();
+        let plan = match self.plan(options) {
+            Ok(plan) => plan,
+            Err(error) => panic!("{error}"),
+        };
+        let task = tokio::spawn(async move {
+            // Only the liveness endpoint can fail, and there is none.
+            let _ = running::run(plan).await;
+        });
+        Running { stopping, task }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn plan(self, options: RunOptions) -> Result<Plan, RunError> {
+        for registry in &self.registries {
+            registry.check().map_err(RunError::Malformed)?;
+        }
+        self.settings.check().map_err(RunError::Malformed)?;
+        Ok(Plan {
+            crate_name: self.name.replace('-', "_"),
+            registries: self.registries,
+            settings: self.settings,
+            client: options.client,
+            namespaces: options.namespaces,
+            liveness: options.liveness,
+            clock: options.clock,
+            stopping: options.stopping,
+        })
+    }
+}
+
+/// An operator that runs in the background; dropping it stops it without waiting.
+#[derive(Debug)]
+#[must_use = "dropping it stops the operator"]
+pub struct Running {
+    stopping: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Running {
+    /// Stops the operator and waits for its handlers to finish.
+    pub async fn stop(mut self) {
+        self.stopping.cancel();
+        // A panic of the operator itself is the caller's business.
+        if let Err(error) = (&mut self.task).await
+            && let Ok(panic) = error.try_into_panic()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stopping.cancel();
+    }
+}

@@ -1,0 +1,189 @@
+//! Options of handlers, one type for each family, so that an option which a family lacks does not compile (H-15).
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::actions::execution::{ErrorsMode, Limits};
+use crate::intents::filters::{Criterion, Filters};
+use crate::structs::fields::FieldPath;
+
+/// `count` seconds.
+#[must_use]
+pub const fn secs(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// `count` milliseconds.
+#[must_use]
+pub const fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// `count` minutes.
+#[must_use]
+pub const fn mins(count: u64) -> Duration {
+    Duration::from_mins(count)
+}
+
+/// `count` hours.
+#[must_use]
+pub const fn hours(count: u64) -> Duration {
+    Duration::from_hours(count)
+}
+
+/// What all families share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Common {
+    pub(crate) param: Value,
+    pub(crate) filters: Filters,
+    pub(crate) field: Option<FieldPath>,
+    pub(crate) limits: Limits,
+}
+
+macro_rules! common_options {
+    () => {
+        /// A value that is handed to the function as `param`, verbatim (H-13).
+        #[must_use]
+        pub fn param(mut self, param: impl Into<Value>) -> Self {
+            self.common.param = param.into();
+            self
+        }
+
+        /// Only objects whose label is this text, [`PRESENT`](crate::PRESENT) or [`ABSENT`](crate::ABSENT) (F-2).
+        #[must_use]
+        pub fn label(mut self, key: impl Into<String>, criterion: impl Into<Criterion>) -> Self {
+            self.common.filters.labels.push((key.into(), criterion.into()));
+            self
+        }
+
+        /// Only objects whose annotation is this text, [`PRESENT`](crate::PRESENT) or [`ABSENT`](crate::ABSENT) (F-2).
+        #[must_use]
+        pub fn annotation(mut self, key: impl Into<String>, criterion: impl Into<Criterion>) -> Self {
+            self.common.filters.annotations.push((key.into(), criterion.into()));
+            self
+        }
+
+        /// Only objects that have this field; update handlers only when it differs (H-5, H-6, F-5).
+        #[must_use]
+        pub fn field(mut self, path: impl Into<FieldPath>) -> Self {
+            self.common.field = Some(path.into());
+            self
+        }
+    };
+}
+
+macro_rules! error_options {
+    () => {
+        /// How many times the function is called at most for one change (E-7).
+        #[must_use]
+        pub fn retries(mut self, count: u32) -> Self {
+            self.common.limits.retries = Some(count);
+            self
+        }
+
+        /// How long all attempts together may take; it also interrupts a running async function (E-8).
+        #[must_use]
+        pub fn timeout(mut self, timeout: Duration) -> Self {
+            self.common.limits.timeout = Some(timeout);
+            self
+        }
+
+        /// The wait after an arbitrary error; by default `settings.execution.default_backoff` (E-4).
+        #[must_use]
+        pub fn backoff(mut self, backoff: Duration) -> Self {
+            self.common.limits.backoff = Some(backoff);
+            self
+        }
+
+        /// What an arbitrary error means (E-2).
+        #[must_use]
+        pub fn errors(mut self, mode: ErrorsMode) -> Self {
+            self.common.limits.errors = Some(mode);
+            self
+        }
+    };
+}
+
+/// Options of `on_create`, `on_update`, `on_field`, `on_delete` and `on_resume`.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct ChangeOptions {
+    pub(crate) common: Common,
+    pub(crate) optional: bool,
+    pub(crate) deleted: bool,
+}
+
+impl ChangeOptions {
+    common_options!();
+    error_options!();
+
+    /// On delete handlers: deletion does not wait for this handler; no finalizer is set for it (H-7).
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    /// On resume handlers: also for objects that are being deleted (H-3).
+    #[must_use]
+    pub fn deleted(mut self) -> Self {
+        self.deleted = true;
+        self
+    }
+}
+
+/// Options of `on_event`; errors of these handlers are logged, never retried (E-13).
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct EventOptions {
+    pub(crate) common: Common,
+}
+
+impl EventOptions {
+    common_options!();
+}
+
+/// Options of `timer`.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct TimerOptions {
+    pub(crate) common: Common,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) idle: Option<Duration>,
+    pub(crate) sharp: bool,
+    pub(crate) initial_delay: Option<Duration>,
+}
+
+impl TimerOptions {
+    common_options!();
+    error_options!();
+
+    /// The time from the end of one call to the start of the next (T-3).
+    #[must_use]
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = Some(interval);
+        self
+    }
+
+    /// How long the object must have been left unchanged before each call (T-7).
+    #[must_use]
+    pub fn idle(mut self, idle: Duration) -> Self {
+        self.idle = Some(idle);
+        self
+    }
+
+    /// Measures `interval` from start to start, on a fixed grid (T-3).
+    #[must_use]
+    pub fn sharp(mut self) -> Self {
+        self.sharp = true;
+        self
+    }
+
+    /// The wait before the first call (T-2).
+    #[must_use]
+    pub fn initial_delay(mut self, delay: Duration) -> Self {
+        self.initial_delay = Some(delay);
+        self
+    }
+}

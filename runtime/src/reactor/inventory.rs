@@ -1,0 +1,216 @@
+//! What is kept in memory of the objects of one stream: a queue where one is needed, and a few flags for the rest.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::engines::timers::Timers;
+use crate::structs::bodies::Body;
+use crate::structs::events::EventType;
+
+/// What a worker finds in its queue.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// The object as a listing or an event brought it.
+    Object(EventType, Body),
+    /// A complete listing lacks the object: it went away while nobody was watching (B-007).
+    Vanished,
+    /// A timer ended, on which something may wait.
+    Wake,
+}
+
+/// What is remembered of an object between two cycles (M-2); nothing of it is persisted.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    /// First noticed by a listing, not by an event (C-5).
+    pub(crate) noticed_by_listing: bool,
+    /// A handler-running reason ended once (C-8).
+    pub(crate) handled_once: bool,
+    /// Handling of the deletion is complete; only the finalizer may be left to take away (Z-12).
+    pub(crate) deletion_done: bool,
+    /// The version of the freshest state that went through a cycle.
+    pub(crate) version: Option<Box<str>>,
+    /// Digest of the spec that did not fit and was reported.
+    pub(crate) reported: Option<u64>,
+    /// Digest of the essence, for the idle clock of timers (T-8).
+    pub(crate) essence: Option<u64>,
+    /// The running timers, if the kind has any.
+    pub(crate) timers: Timers,
+}
+
+/// The objects of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct Inventory(Mutex<Objects>);
+
+#[derive(Debug, Default)]
+struct Objects {
+    entries: HashMap<Box<str>, Entry>,
+    /// Number of the current listing.
+    listing: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    queue: VecDeque<Incoming>,
+    /// The listing that last brought the object, or during whose watch it changed.
+    listing: u64,
+    /// At rest, the memory is here; else a worker has it.
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Resting(Box<Memory>),
+    Working(Arc<Notify>),
+}
+
+/// Work for a new worker.
+pub(crate) struct Start {
+    pub(crate) key: Box<str>,
+    pub(crate) memory: Box<Memory>,
+    pub(crate) notify: Arc<Notify>,
+}
+
+impl Inventory {
+    fn with<T>(&self, act: impl FnOnce(&mut Objects) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts an object into its queue; says whether it needs a worker.
+    ///
+    /// With `skip_known`, an item of a repeated listing that is at rest in just this version is not queued at all.
+    pub(crate) fn put(&self, event_type: EventType, body: Body, skip_known: bool) -> Option<Start> {
+        let key: Box<str> = body.key().into();
+        self.with(|objects| {
+            let listing = objects.listing;
+            let entry = objects.entries.entry(key.clone()).or_insert_with(|| Entry {
+                queue: VecDeque::new(),
+                listing,
+                state: State::Resting(Box::new(Memory {
+                    noticed_by_listing: event_type == EventType::Listed,
+                    ..Memory::default()
+                })),
+            });
+            entry.listing = listing;
+            if let (State::Resting(memory), EventType::Listed, true) = (&entry.state, event_type, skip_known) {
+                if memory.version.is_some() && memory.version.as_deref() == body.resource_version() {
+                    return None;
+                }
+            }
+            entry.enqueue(key, Incoming::Object(event_type, body))
+        })
+    }
+
+    /// Wakes the object's worker, or asks for one.
+    pub(crate) fn wake(&self, key: &str) -> Option<Start> {
+        self.with(|objects| objects.entries.get_mut(key)?.enqueue(key.into(), Incoming::Wake))
+    }
+
+    pub(crate) fn begin_listing(&self) {
+        self.with(|objects| objects.listing += 1);
+    }
+
+    /// Tells the workers of the objects that the listing did not bring.
+    pub(crate) fn end_listing(&self) -> Vec<Start> {
+        self.with(|objects| {
+            let listing = objects.listing;
+            let missing = objects.entries.iter_mut().filter(|(_, entry)| entry.listing < listing);
+            missing.filter_map(|(key, entry)| entry.enqueue(key.clone(), Incoming::Vanished)).collect()
+        })
+    }
+
+    /// What is queued; an empty queue gives the memory back and ends the worker, in one step.
+    pub(crate) fn take(&self, key: &str, memory: Box<Memory>) -> Result<(Vec<Incoming>, Box<Memory>), ()> {
+        self.with(|objects| {
+            let Some(entry) = objects.entries.get_mut(key) else { return Err(()) };
+            if entry.queue.is_empty() {
+                entry.state = State::Resting(memory);
+                entry.queue.shrink_to_fit();
+                return Err(());
+            }
+            Ok((entry.queue.drain(..).collect(), memory))
+        })
+    }
+
+    /// What is queued, without ending.
+    pub(crate) fn poll(&self, key: &str) -> Vec<Incoming> {
+        self.with(|objects| objects.entries.get_mut(key).map(|entry| entry.queue.drain(..).collect()).unwrap_or_default())
+    }
+
+    /// Drops all that is known of an object (M-1); whatever comes for it later makes a new entry.
+    pub(crate) fn forget(&self, key: &str) {
+        self.with(|objects| objects.entries.remove(key));
+    }
+}
+
+impl Entry {
+    fn enqueue(&mut self, key: Box<str>, incoming: Incoming) -> Option<Start> {
+        self.queue.push_back(incoming);
+        match &self.state {
+            State::Working(notify) => {
+                notify.notify_one();
+                None
+            }
+            State::Resting(_) => {
+                let notify = Arc::new(Notify::new());
+                match std::mem::replace(&mut self.state, State::Working(Arc::clone(&notify))) {
+                    State::Resting(memory) => Some(Start { key, memory, notify }),
+                    State::Working(_) => None,
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn body(uid: &str, version: &str) -> Body {
+        Body::new(json!({"metadata": {"uid": uid, "resourceVersion": version}}))
+    }
+
+    //
+    #[test]
+    fn one_object_has_one_worker_at_a_time() {
+        let inventory = Inventory::default();
+        let start = inventory.put(EventType::Added, body("a", "1"), false).expect("a first event needs a worker");
+        assert!(inventory.put(EventType::Modified, body("a", "2"), false).is_none());
+        assert!(inventory.put(EventType::Added, body("b", "3"), false).is_some());
+        let (batch, memory) = inventory.take(&start.key, start.memory).unwrap();
+        assert_eq!(batch.len(), 2);
+        assert!(inventory.take(&start.key, memory).is_err());
+        assert!(inventory.put(EventType::Modified, body("a", "4"), false).is_some());
+    }
+
+    // C-9
+    #[test]
+    fn a_repeated_listing_skips_what_is_known_and_at_rest() {
+        let inventory = Inventory::default();
+        let start = inventory.put(EventType::Listed, body("a", "1"), true).unwrap();
+        assert!(start.memory.noticed_by_listing);
+        let (_, mut memory) = inventory.take(&start.key, start.memory).unwrap();
+        memory.version = Some("1".into());
+        assert!(inventory.take(&start.key, memory).is_err());
+        assert!(inventory.put(EventType::Listed, body("a", "1"), true).is_none());
+        assert!(inventory.put(EventType::Listed, body("a", "2"), true).is_some());
+    }
+
+    // B-007
+    #[test]
+    fn what_a_listing_lacks_has_vanished() {
+        let inventory = Inventory::default();
+        for uid in ["a", "b"] {
+            let start = inventory.put(EventType::Added, body(uid, "1"), false).unwrap();
+            let (_, memory) = inventory.take(&start.key, start.memory).unwrap();
+            assert!(inventory.take(&start.key, memory).is_err());
+        }
+        inventory.begin_listing();
+        assert!(inventory.put(EventType::Listed, body("a", "1"), false).is_some());
+        let starts = inventory.end_listing();
+        assert_eq!(starts.iter().map(|start| &*start.key).collect::<Vec<_>>(), ["b"]);
+    }
+}

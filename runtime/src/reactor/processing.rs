@@ -1,0 +1,534 @@
+//! One cycle of one object (C-1): raw-event handlers, timers, the finalizer, change handlers, one patch.
+//!
+//! What to do is decided by `intents::planning`; here it is done.
+
+use std::any::Any;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::inventory::{Incoming, Inventory, Memory};
+use super::queueing;
+use crate::actions::application::{self, Applied};
+use crate::actions::execution::{self, ErrorsMode, Outcome};
+use crate::actions::invocation::{Invoked, invoke};
+use crate::clients::events::{EventType as Severity, NewEvent};
+use crate::clients::fetching::Serving;
+use crate::clients::patching::Target;
+use crate::engines::spans;
+use crate::engines::timers::Surroundings;
+use crate::intents::environment::Environment;
+use crate::intents::handlers::{EventHandler, TimerHandler};
+use crate::intents::invocation::{ChangeCall, Common, EventCall};
+use crate::intents::planning::{self, Finished, FinalizerStep, Plan, Situation, Step, Storages};
+use crate::intents::registries::{Misfit, Registry};
+use crate::intents::stoppers::Stopped;
+use crate::structs::bodies::Body;
+use crate::structs::events::{EventType, ObjectReference};
+use crate::structs::finalizers;
+use crate::structs::patches::{Patch, PatchContents};
+
+/// How often an object that waits for its timers to end is looked at, beside being woken by them.
+const TIMERS_CHECK: Duration = Duration::from_secs(60);
+
+/// What the worker does after a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Another cycle at once.
+    Again,
+    /// Another cycle after this time, or at the next event.
+    After(Duration),
+    /// Nothing until the next event.
+    Rest,
+    /// The object is gone.
+    Gone,
+}
+
+/// What a worker holds of its object while it works.
+pub(crate) struct Object {
+    key: Box<str>,
+    /// The freshest known state.
+    current: Option<Body>,
+}
+
+impl Object {
+    pub(crate) fn new(key: Box<str>) -> Self {
+        Self { key, current: None }
+    }
+}
+
+/// Handles the objects of one stream.
+pub(crate) struct Processor {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) environment: Environment,
+    pub(crate) inventory: Inventory,
+    storages: Storages,
+    serving: Mutex<Serving>,
+}
+
+type TypedSpec = Arc<dyn Any + Send + Sync>;
+
+/// Whether the typed handlers can be called.
+enum Fit {
+    Typed(TypedSpec),
+    /// They wait for a change of the object.
+    Hold,
+    /// Deletion is not theirs to hold up.
+    Release,
+}
+
+impl Processor {
+    pub(crate) fn new(registry: Arc<Registry>, environment: Environment) -> Self {
+        let persistence = &environment.settings.persistence;
+        let storages = Storages::new(&persistence.prefix, &persistence.finalizer);
+        Self {
+            registry,
+            storages,
+            environment,
+            inventory: Inventory::default(),
+            serving: Mutex::new(Serving { status_subresource: false }),
+        }
+    }
+
+    /// Learns how the cluster serves the kind.
+    pub(crate) fn serve(&self, serving: Serving) {
+        *self.serving.lock().unwrap_or_else(PoisonError::into_inner) = serving;
+    }
+
+    fn serving(&self) -> Serving {
+        *self.serving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn target(&self, body: &Body) -> Target {
+        self.environment.target(self.registry.reference, self.serving(), body)
+    }
+
+    /// Takes in what was queued and runs one cycle on the freshest state.
+    ///
+    /// `pending` says that a cycle is due whatever the batch holds.
+    pub(crate) async fn process(
+        self: &Arc<Self>,
+        object: &mut Object,
+        memory: &mut Memory,
+        batch: Vec<Incoming>,
+        pending: bool,
+    ) -> Next {
+        let patch = Patch::default();
+        let mut due = pending;
+        let mut gone = false;
+        let mut latest = None;
+        for incoming in batch {
+            match incoming {
+                Incoming::Vanished => gone = true,
+                Incoming::Wake => due = true,
+                Incoming::Object(event_type, body) => {
+                    self.observe(event_type, &body, memory, &patch).await;
+                    gone = event_type == EventType::Deleted;
+                    let known = object.current.as_ref().and_then(Body::resource_version).or(memory.version.as_deref());
+                    if is_newer(body.resource_version(), known) {
+                        object.current = Some(body.clone());
+                        due = true;
+                    }
+                    latest = Some(body);
+                }
+            }
+        }
+        if gone {
+            memory.timers.stop();
+            return Next::Gone;
+        }
+        if due && object.current.is_none() {
+            object.current = memory.timers.body().or_else(|| latest.clone());
+        }
+        match object.current.clone() {
+            Some(body) if due => self.cycle(object, memory, &body, &patch).await,
+            // Only echoes of own patches: what their raw-event handlers want is all there is to send.
+            _ => match latest {
+                Some(body) => self.send(object, &body, patch.take()).await,
+                None => Next::Rest,
+            },
+        }
+    }
+
+    /// Calls the handlers of raw events; every event counts, none is retried (E-13).
+    async fn observe(&self, event_type: EventType, body: &Body, memory: &mut Memory, patch: &Patch) {
+        let matching: Vec<&EventHandler> = self.registry.events.iter().filter(|handler| handler.matches(body)).collect();
+        if matching.is_empty() {
+            return;
+        }
+        let spec = match (self.registry.parse_spec)(body) {
+            Ok(spec) => spec,
+            Err(misfit) => return self.report(body, memory, &misfit, "its handlers wait until it is changed"),
+        };
+        for handler in matching {
+            let about = ObjectReference::to(body);
+            let span = spans::handler_span(0, &handler.id, &about);
+            let now = self.environment.clock.now();
+            let common = Common {
+                body: body.clone(),
+                patch: patch.clone(),
+                retry: 0,
+                started: now,
+                runtime: Duration::ZERO,
+                param: handler.param.clone(),
+                context: self.environment.context(about, Some(Arc::clone(&spec)), Stopped::default()),
+            };
+            let call = Arc::clone(&handler.call);
+            let start = move || call(EventCall { common, event_type });
+            match invoke(start, span.clone(), None, &self.environment.abort).await {
+                Invoked::Returned(Outcome::Success(result)) => {
+                    if let Some(result) = result {
+                        patch.deliver(&handler.id, result);
+                    }
+                }
+                Invoked::Returned(outcome) | Invoked::TimedOut(outcome) => {
+                    let message = outcome.error().unwrap_or_default();
+                    span.in_scope(|| tracing::error!("Handler {} failed: {message}", handler.id));
+                }
+                Invoked::Aborted => return,
+            }
+        }
+    }
+
+    async fn cycle(self: &Arc<Self>, object: &mut Object, memory: &mut Memory, body: &Body, patch: &Patch) -> Next {
+        let now = self.environment.clock.now();
+        memory.version = body.resource_version().map(Into::into);
+        let spec = match self.fit(body, memory) {
+            Fit::Typed(spec) => spec,
+            Fit::Hold => {
+                memory.timers.stop();
+                return self.send(object, body, patch.take()).await;
+            }
+            Fit::Release => return self.release(object, body).await,
+        };
+        let timers_need = self.tend_timers(object, memory, body, &spec);
+        let situation = Situation {
+            body,
+            deleted_event: false,
+            handlers: &self.registry.changes,
+            initial: memory.noticed_by_listing && !memory.handled_once,
+            deletion_done: memory.deletion_done,
+            timers_need,
+            storages: &self.storages,
+            now,
+        };
+        let plan = planning::plan(&situation);
+        match plan.finalizer {
+            FinalizerStep::Keep => {}
+            FinalizerStep::Add => {
+                let add = |body: &Body| Ok(finalizers::add(body, &self.storages.finalizer).unwrap_or_default());
+                let applied = application::guarded(&self.target(body), body.clone(), add, &self.environment.patience()).await;
+                return self.after(object, body, applied, patch).await;
+            }
+            FinalizerStep::Remove => {
+                if !patch.is_empty() {
+                    self.send(object, body, patch.take()).await;
+                }
+                return self.release(object, body).await;
+            }
+        }
+        if plan.stealth {
+            return self.send(object, body, patch.take()).await;
+        }
+        self.handle(object, memory, body, &spec, &plan, patch).await
+    }
+
+    /// Calls the handlers that are due, and stores what came of it.
+    async fn handle(
+        &self,
+        object: &mut Object,
+        memory: &mut Memory,
+        body: &Body,
+        spec: &TypedSpec,
+        plan: &Plan,
+        patch: &Patch,
+    ) -> Next {
+        let mut finished = Vec::new();
+        for index in plan.pick(self.environment.settings.execution.lifecycle, fastrand_below) {
+            let Some(done) = self.call(plan, index, body, spec, patch).await else {
+                // The operator ends: what was not stored is done again by the next one.
+                return Next::Rest;
+            };
+            finished.push(done);
+        }
+        let gathered = patch.take();
+        let now = self.environment.clock.now();
+        let mut conclusion = planning::finish(plan, finished.clone(), &gathered, now);
+        let contents = PatchContents { merge: conclusion.merge.clone(), functions: gathered.functions };
+        let target = self.target(body);
+        let patience = self.environment.patience();
+        let mut applied = application::apply(&target, body, contents, &patience).await;
+        if let Applied::Refused(message) = &applied {
+            // The records must be stored whatever the handlers wanted to write, or they would be called for ever.
+            let failed = self.refused(plan, &finished, message, now);
+            conclusion = planning::finish(plan, failed, &PatchContents::default(), now);
+            let contents = PatchContents { merge: conclusion.merge.clone(), ..PatchContents::default() };
+            applied = application::apply(&target, body, contents, &patience).await;
+        }
+        memory.handled_once |= conclusion.fully_handled;
+        memory.deletion_done |= conclusion.done && plan.reason == crate::intents::causes::Reason::Delete;
+        let patched = match applied {
+            Applied::Patched(after) => {
+                let changed = after.resource_version() != body.resource_version();
+                memory.version = after.resource_version().map(Into::into);
+                object.current = Some(after);
+                changed
+            }
+            Applied::Nothing => false,
+            Applied::Gone | Applied::Interrupted => return Next::Rest,
+            Applied::Refused(message) => {
+                tracing::error!(name = body.name(), "The API server refuses to store the progress: {message}");
+                return Next::After(self.environment.settings.execution.default_backoff);
+            }
+        };
+        if conclusion.release_finalizer && !memory.timers.are_alive() {
+            let freshest = object.current.clone().unwrap_or_else(|| body.clone());
+            return self.release(object, &freshest).await;
+        }
+        match conclusion.delay {
+            // The answer may hold somebody else's change: the next cycle looks at it at once.
+            _ if patched => Next::Again,
+            Some(Duration::ZERO) => Next::Again,
+            Some(delay) => Next::After(delay),
+            None if body.deletion_timestamp().is_some() && memory.timers.are_alive() => Next::After(TIMERS_CHECK),
+            None => Next::Rest,
+        }
+    }
+
+    async fn call(&self, plan: &Plan, index: usize, body: &Body, spec: &TypedSpec, patch: &Patch) -> Option<Finished> {
+        let step = &plan.steps[index];
+        let handler = &self.registry.changes[step.handler];
+        let about = ObjectReference::to(body);
+        let span = spans::handler_span(self.environment.number, &handler.id, &about);
+        let outcome = match &step.readiness {
+            planning::Readiness::Refused(message) => Outcome::Permanent { message: message.clone() },
+            _ => {
+                let now = self.environment.clock.now();
+                let runtime = execution::runtime(&step.record, now);
+                let common = Common {
+                    body: body.clone(),
+                    patch: patch.clone(),
+                    retry: step.record.retries,
+                    started: step.record.started,
+                    runtime,
+                    param: handler.param.clone(),
+                    context: self.environment.context(about, Some(Arc::clone(spec)), Stopped::default()),
+                };
+                let call = ChangeCall {
+                    common,
+                    reason: plan.reason,
+                    old: step.old.clone(),
+                    new: step.new.clone(),
+                    diff: step.diff.clone(),
+                };
+                let before = patch.snapshot();
+                let limit = handler.limits.timeout.map(|timeout| timeout.saturating_sub(runtime));
+                let function = Arc::clone(&handler.call);
+                match invoke(move || function(call), span.clone(), limit, &self.environment.abort).await {
+                    Invoked::Returned(outcome) => outcome,
+                    Invoked::TimedOut(outcome) => {
+                        patch.restore(before);
+                        outcome
+                    }
+                    Invoked::Aborted => return None,
+                }
+            }
+        };
+        let result = outcome.result().cloned();
+        let finished = self.conclude(step, index, outcome, result, self.environment.clock.now());
+        span.in_scope(|| spans::report(&handler.id, &finished.verdict, &finished.record));
+        Some(finished)
+    }
+
+    fn conclude(&self, step: &Step, index: usize, outcome: Outcome, result: Option<Value>, now: Timestamp) -> Finished {
+        let backoff = self.environment.settings.execution.default_backoff;
+        let limits = &self.registry.changes[step.handler].limits;
+        let (record, verdict) = execution::conclude(step.record.clone(), outcome, limits, ErrorsMode::Temporary, backoff, now);
+        Finished { step: index, record, verdict, result }
+    }
+
+    /// The handlers whose patch was refused have failed, however they saw it themselves.
+    fn refused(&self, plan: &Plan, finished: &[Finished], message: &str, now: Timestamp) -> Vec<Finished> {
+        let fail = |done: &Finished| {
+            let step = &plan.steps[done.step];
+            let outcome = Outcome::Arbitrary { message: format!("the API server refused the patch: {message}") };
+            let failed = self.conclude(step, done.step, outcome, None, now);
+            let id = &self.registry.changes[step.handler].id;
+            spans::report(id, &failed.verdict, &failed.record);
+            failed
+        };
+        finished.iter().map(fail).collect()
+    }
+
+    /// Starts and stops timers; says whether any of them needs the finalizer (Z-2, Z-10).
+    fn tend_timers(self: &Arc<Self>, object: &Object, memory: &mut Memory, body: &Body, spec: &TypedSpec) -> bool {
+        if self.registry.timers.is_empty() {
+            return false;
+        }
+        let essence = digest(&self.storages.diffbase.essence(body, &[]));
+        let changed = memory.essence.is_some_and(|known| known != essence);
+        memory.essence = Some(essence);
+        memory.timers.show(body, spec, changed);
+        let matching: Vec<&TimerHandler> = match body.deletion_timestamp() {
+            Some(_) => Vec::new(),
+            None => self.registry.timers.iter().filter(|timer| timer.matches(body) && !memory.timers.is_over(&timer.id)).collect(),
+        };
+        // A timer begins only once its object cannot vanish under it.
+        if matching.is_empty() || finalizers::is_present(body, &self.storages.finalizer) {
+            memory.timers.adjust(&matching, &self.surroundings(object));
+        }
+        !matching.is_empty() || memory.timers.are_alive()
+    }
+
+    fn surroundings(self: &Arc<Self>, object: &Object) -> Surroundings {
+        let processor: Weak<Self> = Arc::downgrade(self);
+        let key = object.key.clone();
+        Surroundings {
+            environment: self.environment.clone(),
+            reference: self.registry.reference,
+            serving: self.serving(),
+            ended: Arc::new(move || {
+                if let Some(processor) = processor.upgrade()
+                    && let Some(start) = processor.inventory.wake(&key)
+                {
+                    queueing::spawn(&processor, start);
+                }
+            }),
+        }
+    }
+
+    /// Finds a spec for the typed handlers. An object that does not fit never stops the others of its kind.
+    fn fit(&self, body: &Body, memory: &mut Memory) -> Fit {
+        let misfit = match (self.registry.parse_spec)(body) {
+            Ok(spec) => {
+                memory.reported = None;
+                return Fit::Typed(spec);
+            }
+            Err(misfit) => misfit,
+        };
+        let deleting = body.deletion_timestamp().is_some();
+        if !deleting || !finalizers::is_present(body, &self.storages.finalizer) {
+            self.report(body, memory, &misfit, "its handlers wait until it is changed");
+            return Fit::Hold;
+        }
+        if !planning::deletion_is_awaited(&self.registry.changes, body) {
+            return Fit::Release;
+        }
+        // What was handled last did fit: deletion can work with it.
+        let last = self.storages.diffbase.fetch(body).and_then(|essence| (self.registry.parse_spec)(&Body::new(essence)).ok());
+        if let Some(spec) = last {
+            return Fit::Typed(spec);
+        }
+        let advice = format!(
+            "its deletion waits: mend the object, or take the finalizer {} from it by hand",
+            self.storages.finalizer
+        );
+        self.report(body, memory, &misfit, &advice);
+        Fit::Hold
+    }
+
+    /// Says once per change that an object does not fit, in the log and as a Kubernetes event.
+    fn report(&self, body: &Body, memory: &mut Memory, misfit: &Misfit, advice: &str) {
+        let digest = digest(&(body.spec(), body.deletion_timestamp()));
+        if memory.reported.replace(digest) == Some(digest) {
+            return;
+        }
+        let about = ObjectReference::to(body);
+        let message = format!("The object does not fit its type at {misfit}; {advice}");
+        spans::handler_span(0, "", &about).in_scope(|| tracing::warn!("{message}"));
+        (self.environment.sink)(NewEvent {
+            about,
+            event_type: Severity::Warning,
+            reason: "InvalidSpec".into(),
+            message,
+            at: self.environment.clock.now(),
+        });
+    }
+
+    /// Sends what raw-event handlers gathered.
+    async fn send(&self, object: &mut Object, body: &Body, contents: PatchContents) -> Next {
+        if contents.is_empty() {
+            return Next::Rest;
+        }
+        match application::apply(&self.target(body), body, contents, &self.environment.patience()).await {
+            Applied::Patched(after) => {
+                if object.current.is_some() && after.resource_version() != body.resource_version() {
+                    object.current = Some(after);
+                    return Next::Again;
+                }
+            }
+            Applied::Refused(message) => tracing::error!(name = body.name(), "The API server refused the patch: {message}"),
+            Applied::Nothing | Applied::Gone | Applied::Interrupted => {}
+        }
+        Next::Rest
+    }
+
+    /// Takes our finalizer away, guarded; then the object is deleted, or free of us.
+    async fn release(&self, object: &mut Object, body: &Body) -> Next {
+        let remove = |body: &Body| Ok(finalizers::remove(body, &self.storages.finalizer).unwrap_or_default());
+        let applied = application::guarded(&self.target(body), body.clone(), remove, &self.environment.patience()).await;
+        self.after(object, body, applied, &Patch::default()).await
+    }
+
+    /// Goes on after a change of the finalizer.
+    async fn after(&self, object: &mut Object, body: &Body, applied: Applied, patch: &Patch) -> Next {
+        match applied {
+            // The last finalizer of a deletion: the object is gone, its `DELETED` event is on the way (W-6).
+            Applied::Patched(after) if after.deletion_timestamp().is_some() && after.finalizers().next().is_none() => {
+                object.current = Some(after);
+                Next::Rest
+            }
+            Applied::Patched(after) => {
+                object.current = Some(after.clone());
+                self.send(object, &after, patch.take()).await;
+                Next::Again
+            }
+            Applied::Nothing => {
+                self.send(object, body, patch.take()).await;
+                Next::Rest
+            }
+            Applied::Refused(message) => {
+                tracing::error!(name = body.name(), "The API server refused a change of the finalizer: {message}");
+                Next::After(self.environment.settings.execution.default_backoff)
+            }
+            Applied::Gone | Applied::Interrupted => Next::Rest,
+        }
+    }
+}
+
+/// Whether a state is later than the known one. Versions of one kind are numbers that grow; others are only equal or not.
+fn is_newer(version: Option<&str>, known: Option<&str>) -> bool {
+    let (Some(version), Some(known)) = (version, known) else { return true };
+    match (version.parse::<u64>(), known.parse::<u64>()) {
+        (Ok(version), Ok(known)) => version > known,
+        _ => version != known,
+    }
+}
+
+fn fastrand_below(limit: usize) -> usize {
+    fastrand::usize(..limit)
+}
+
+fn digest(value: &impl std::fmt::Debug) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{value:?}").hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_version_is_newer_and_an_echo_is_not() {
+        assert!(is_newer(Some("10"), Some("9")));
+        assert!(!is_newer(Some("9"), Some("10")));
+        assert!(!is_newer(Some("9"), Some("9")));
+        assert!(is_newer(Some("b"), Some("a")));
+        assert!(is_newer(None, Some("a")));
+        assert!(is_newer(Some("1"), None));
+    }
+}

@@ -1,0 +1,136 @@
+//! One running operator: its streams, workers, poster and probe, and the order in which they end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::processing::Processor;
+use super::queueing::Stream;
+use crate::clients::events::Reporter;
+use crate::clients::watching::Source;
+use crate::configs::settings::Settings;
+use crate::engines::posting;
+use crate::engines::probing::{self, Endpoint};
+use crate::engines::spans;
+use crate::intents::environment::Environment;
+use crate::intents::registries::Registry;
+use crate::structs::clocks::Clock;
+use crate::structs::heartbeat::Heartbeat;
+
+/// How long running handlers may go on after a stop request; the pod's grace period counts on it.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long the last Kubernetes events may take (EVT-I3).
+const LAST_EVENTS: Duration = Duration::from_secs(3);
+
+/// All that an operator is made of.
+pub(crate) struct Plan {
+    pub(crate) crate_name: String,
+    pub(crate) registries: Vec<Registry>,
+    pub(crate) settings: Settings,
+    pub(crate) client: Client,
+    /// Empty for the whole cluster.
+    pub(crate) namespaces: Vec<String>,
+    pub(crate) liveness: Option<Endpoint>,
+    pub(crate) clock: Clock,
+    pub(crate) stopping: CancellationToken,
+}
+
+/// Runs until `stopping`; then lets handlers finish, within limits.
+pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
+    let Plan { crate_name, registries, settings, client, namespaces, liveness, clock, stopping } = plan;
+    let settings = Arc::new(settings);
+    let (sink, poster) = posting::queue(settings.posting.enabled);
+    let loggers = settings.posting.loggers.then(|| spans::Posting {
+        crate_name,
+        level: settings.posting.level,
+        sink: Arc::clone(&sink),
+    });
+    let registered = spans::register(loggers);
+    let environment = Environment {
+        client: client.clone(),
+        settings: Arc::clone(&settings),
+        clock,
+        sink,
+        number: registered.number(),
+        tasks: TaskTracker::new(),
+        stopping: stopping.clone(),
+        abort: CancellationToken::new(),
+    };
+
+    let streams = streams(registries, &namespaces, &environment);
+    let heartbeats: Vec<_> = streams.iter().map(|stream| stream.source.heartbeat.clone()).collect();
+    let side = TaskTracker::new();
+    let done = CancellationToken::new();
+    if let Some(endpoint) = liveness {
+        let (address, serving) = probing::serve(&endpoint, Arc::new(heartbeats)).await?;
+        tracing::info!("Serving /healthz and /readyz on {address}");
+        side.spawn(done.clone().run_until_cancelled_owned(serving));
+    }
+    let reporter = Reporter {
+        name_prefix: settings.posting.event_name_prefix.clone(),
+        component: settings.posting.reporting_component.clone(),
+        instance: settings.posting.reporting_instance.clone(),
+    };
+    let poster = tokio::spawn(poster.run(client, reporter));
+
+    let watching = TaskTracker::new();
+    for stream in streams {
+        watching.spawn(stream.run(stopping.clone()));
+    }
+    stopping.cancelled().await;
+    watching.close();
+    watching.wait().await;
+    finish(environment).await;
+    drop(registered);
+    // All sinks are gone by now, save those that handlers gave to tasks of their own.
+    if tokio::time::timeout(LAST_EVENTS, poster).await.is_err() {
+        tracing::warn!("Left Kubernetes events unposted");
+    }
+    done.cancel();
+    side.close();
+    side.wait().await;
+    Ok(())
+}
+
+fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Environment) -> Vec<Stream> {
+    let mut streams = Vec::new();
+    for registry in registries {
+        let registry = Arc::new(registry);
+        let scopes: Vec<Option<&String>> = if namespaces.is_empty() || !registry.reference.namespaced {
+            vec![None]
+        } else {
+            namespaces.iter().map(Some).collect()
+        };
+        for namespace in scopes {
+            let name = match namespace {
+                Some(namespace) => format!("{} in {namespace}", registry.reference.plural),
+                None => registry.reference.plural.to_owned(),
+            };
+            let source = Source {
+                client: environment.client.clone(),
+                reference: registry.reference,
+                namespace: namespace.cloned(),
+                settings: Arc::clone(&environment.settings),
+                heartbeat: Heartbeat::new(name),
+            };
+            let processor = Arc::new(Processor::new(Arc::clone(&registry), environment.clone()));
+            streams.push(Stream { source, processor });
+        }
+    }
+    streams
+}
+
+/// Lets workers and timers end by themselves, then drops what does not.
+async fn finish(environment: Environment) {
+    environment.tasks.close();
+    if tokio::time::timeout(GRACE, environment.tasks.wait()).await.is_ok() {
+        return;
+    }
+    tracing::warn!(left = environment.tasks.len(), "Handlers are still running; dropping them");
+    environment.abort.cancel();
+    // Blocking functions cannot be dropped; the process does not wait for them.
+    let _ = tokio::time::timeout(Duration::from_secs(1), environment.tasks.wait()).await;
+}

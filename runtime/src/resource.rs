@@ -1,0 +1,280 @@
+//! Kinds, and the handlers of one kind.
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::arguments::{Change, Event, Timer};
+use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
+use crate::intents::invocation::Call;
+use crate::intents::registries::{Misfit, Registry};
+use crate::options::{ChangeOptions, EventOptions, TimerOptions};
+use crate::structs::bodies::Body;
+use crate::structs::errors::HandlerResult;
+use crate::structs::fields::FieldPath;
+use crate::structs::references::Reference;
+
+/// A kind of objects as handlers see it.
+///
+/// Generated kinds implement it, and a one-line type does for any other kind: with [`Value`] as spec and status it
+/// is a kind without a schema.
+pub trait Kind: Send + Sync + Sized + 'static {
+    /// `.spec`. An object whose spec does not deserialize is reported and left alone until it is mended.
+    type Spec: DeserializeOwned + fmt::Debug + Send + Sync + 'static;
+    /// `.status`, viewed on demand.
+    type Status: DeserializeOwned + 'static;
+    /// How the API serves the kind.
+    const REFERENCE: Reference;
+}
+
+/// The handlers of one kind, in registration order.
+#[must_use = "hand it to `Operator::resource`"]
+pub struct Resource<K = ()> {
+    registry: Registry,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl Resource {
+    /// The kind `K` without handlers.
+    pub fn of<K: Kind>() -> Resource<K> {
+        Resource { registry: Registry::new(K::REFERENCE, Arc::new(parse_spec::<K>)), kind: PhantomData }
+    }
+}
+
+impl<K: Kind> Resource<K> {
+    /// Calls `handler` for each new object.
+    pub fn on_create<F, Fut, T>(
+        self,
+        id: &str,
+        handler: F,
+        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+    ) -> Self
+    where
+        F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+        T: Serialize + 'static,
+    {
+        self.change(ChangeKind::Create, id, handler, options(ChangeOptions::default()))
+    }
+
+    /// Calls `handler` for each change of an object's essence; with `field`, for each change of that field.
+    pub fn on_update<F, Fut, T>(
+        self,
+        id: &str,
+        handler: F,
+        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+    ) -> Self
+    where
+        F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+        T: Serialize + 'static,
+    {
+        self.change(ChangeKind::Update, id, handler, options(ChangeOptions::default()))
+    }
+
+    /// Calls `handler` before an object is deleted; the deletion waits for it unless it is optional.
+    pub fn on_delete<F, Fut, T>(
+        self,
+        id: &str,
+        handler: F,
+        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+    ) -> Self
+    where
+        F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+        T: Serialize + 'static,
+    {
+        self.change(ChangeKind::Delete, id, handler, options(ChangeOptions::default()))
+    }
+
+    /// Calls `handler` once for each object that was there, and handled, when the operator started.
+    pub fn on_resume<F, Fut, T>(
+        self,
+        id: &str,
+        handler: F,
+        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+    ) -> Self
+    where
+        F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+        T: Serialize + 'static,
+    {
+        self.change(ChangeKind::Resume, id, handler, options(ChangeOptions::default()))
+    }
+
+    /// Calls `handler` whenever `field` differs from what was handled last, also on creation (H-4).
+    ///
+    /// The handler's `old`, `new` and `diff` are those of the field, and its id gets `/<field>` appended (H-9).
+    pub fn on_field<F, Fut, T>(
+        self,
+        id: &str,
+        field: impl Into<FieldPath>,
+        handler: F,
+        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+    ) -> Self
+    where
+        F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+        T: Serialize + 'static,
+    {
+        self.change(ChangeKind::Field, id, handler, options(ChangeOptions::default()).field(field))
+    }
+
+    /// Calls `handler` for each raw watch event, in order.
+    pub fn on_event<F, Fut, T>(
+        mut self,
+        id: &str,
+        handler: F,
+        options: impl FnOnce(EventOptions) -> EventOptions,
+    ) -> Self
+    where
+        F: Fn(Event<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+        T: Serialize + 'static,
+    {
+        let common = options(EventOptions::default()).common;
+        self.registry.events.push(EventHandler {
+            id: suffixed(id, common.field.as_ref()),
+            function: TypeId::of::<F>(),
+            field: common.field,
+            filters: common.filters,
+            param: common.param,
+            call: erase(handler),
+        });
+        self
+    }
+
+    /// Calls `handler` again and again for each object, on the object's own clock.
+    pub fn timer<F, Fut, T>(
+        mut self,
+        id: &str,
+        handler: F,
+        options: impl FnOnce(TimerOptions) -> TimerOptions,
+    ) -> Self
+    where
+        F: Fn(Timer<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+        T: Serialize + 'static,
+    {
+        let options = options(TimerOptions::default());
+        let common = options.common;
+        self.registry.timers.push(TimerHandler {
+            id: suffixed(id, common.field.as_ref()),
+            function: TypeId::of::<F>(),
+            field: common.field,
+            filters: common.filters,
+            limits: common.limits,
+            param: common.param,
+            interval: options.interval,
+            idle: options.idle,
+            sharp: options.sharp,
+            initial_delay: options.initial_delay,
+            call: erase(handler),
+        });
+        self
+    }
+
+    fn change<F, Fut, T>(mut self, kind: ChangeKind, id: &str, handler: F, options: ChangeOptions) -> Self
+    where
+        F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+        T: Serialize + 'static,
+    {
+        let common = options.common;
+        self.registry.changes.push(Handler {
+            id: suffixed(id, common.field.as_ref()),
+            function: TypeId::of::<F>(),
+            kind,
+            field: common.field,
+            filters: common.filters,
+            limits: common.limits,
+            optional: options.optional,
+            deleted: options.deleted,
+            param: common.param,
+            call: erase(handler),
+        });
+        self
+    }
+
+    pub(crate) fn into_registry(self) -> Registry {
+        self.registry
+    }
+}
+
+/// Makes a plain function usable as a handler: it runs on a thread where blocking is allowed (K-12).
+///
+/// The call's log records still name the object. A function that is running cannot be interrupted.
+pub fn blocking<A, T, F>(function: F) -> impl Fn(A) -> futures::future::BoxFuture<'static, HandlerResult<T>> + Send + Sync
+where
+    F: Fn(A) -> HandlerResult<T> + Send + Sync + 'static,
+    A: Send + 'static,
+    T: Send + 'static,
+{
+    let function = Arc::new(function);
+    move |arguments| {
+        let function = Arc::clone(&function);
+        let span = tracing::Span::current();
+        let call = tokio::task::spawn_blocking(move || span.in_scope(|| function(arguments)));
+        async move {
+            match call.await {
+                Ok(result) => result,
+                // A panic goes on in the caller, where it becomes an arbitrary error.
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Err(error) => Err(error.into()),
+                },
+            }
+        }
+        .boxed()
+    }
+}
+
+/// With a field, the id gets its path appended, even if it was given (H-9).
+fn suffixed(id: &str, field: Option<&FieldPath>) -> String {
+    match field {
+        Some(field) => format!("{id}/{field}"),
+        None => id.to_owned(),
+    }
+}
+
+/// Generics end here: below, a handler takes a raw call and returns raw JSON.
+fn erase<C, A, F, Fut, T>(handler: F) -> Call<C>
+where
+    C: Send + 'static,
+    A: From<C> + 'static,
+    F: Fn(A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+    T: Serialize + 'static,
+{
+    Arc::new(move |call| {
+        let running = handler(A::from(call));
+        async move {
+            match serde_json::to_value(running.await?)? {
+                Value::Null => Ok(None),
+                result => Ok(Some(result)),
+            }
+        }
+        .boxed()
+    })
+}
+
+/// Turns the raw spec into the kind's own; an absent one reads as an empty object.
+pub(crate) fn parse_spec<K: Kind>(body: &Body) -> Result<Arc<dyn Any + Send + Sync>, Misfit> {
+    let empty = Value::Object(serde_json::Map::new());
+    let spec = body.spec().unwrap_or(&empty);
+    match serde_path_to_error::deserialize::<_, K::Spec>(spec) {
+        Ok(spec) => Ok(Arc::new(spec)),
+        Err(error) => {
+            let inner = error.path().to_string();
+            let path = if inner == "." { "spec".to_owned() } else { format!("spec.{inner}") };
+            Err(Misfit { path, message: error.into_inner().to_string() })
+        }
+    }
+}
