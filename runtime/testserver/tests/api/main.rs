@@ -1,5 +1,7 @@
 //! The API as clients see it: raw requests through the service, on a paused clock.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
 /// Requests, watches and the custom kind that most tests use.
 mod support;
 

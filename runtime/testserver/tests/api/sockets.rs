@@ -1,3 +1,4 @@
+use kopf_testserver::Failure;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -35,4 +36,16 @@ async fn a_listening_server_answers_and_streams_until_it_is_shut_down() {
     let mut rest = Vec::new();
     // Either the end or a broken connection: both mean that it is closed.
     let _ = stream.read_to_end(&mut rest).await;
+}
+
+#[tokio::test]
+async fn a_scripted_reset_closes_the_connection() {
+    let server = server();
+    let listening = server.listen("127.0.0.1:0").await.unwrap();
+    server.fail_next("GET", "/version", Failure::Reset, 1);
+    let mut stream = TcpStream::connect(listening.address()).await.unwrap();
+    stream.write_all(b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    let end = stream.read_to_end(&mut answer).await;
+    assert!(end.is_err() || answer.is_empty());
 }

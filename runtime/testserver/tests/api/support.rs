@@ -5,22 +5,22 @@ use kopf_testserver::{Resource, ResponseBody, Server};
 use serde_json::{Value, json};
 use tower::Service as _;
 
-pub const GREETINGS: Resource = Resource::new("demo.example.com", "v1", "greetings");
-pub const ALL: &str = "/apis/demo.example.com/v1/greetings";
-pub const HERE: &str = "/apis/demo.example.com/v1/namespaces/default/greetings";
-pub const HELLO: &str = "/apis/demo.example.com/v1/namespaces/default/greetings/hello";
-pub const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-pub const MERGE: &str = "application/merge-patch+json";
-pub const JSON: &str = "application/json-patch+json";
+pub(crate) const GREETINGS: Resource = Resource::new("demo.example.com", "v1", "greetings");
+pub(crate) const ALL: &str = "/apis/demo.example.com/v1/greetings";
+pub(crate) const HERE: &str = "/apis/demo.example.com/v1/namespaces/default/greetings";
+pub(crate) const HELLO: &str = "/apis/demo.example.com/v1/namespaces/default/greetings/hello";
+pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(crate) const MERGE: &str = "application/merge-patch+json";
+pub(crate) const JSON: &str = "application/json-patch+json";
 
 /// A server that knows greetings.
-pub fn server() -> Server {
+pub(crate) fn server() -> Server {
     let server = Server::new();
     server.apply(crd()).unwrap();
     server
 }
 
-pub fn crd() -> Value {
+pub(crate) fn crd() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -56,7 +56,7 @@ pub fn crd() -> Value {
     })
 }
 
-pub fn greeting(name: &str) -> Value {
+pub(crate) fn greeting(name: &str) -> Value {
     json!({
         "apiVersion": "demo.example.com/v1", "kind": "Greeting",
         "metadata": {"name": name}, "spec": {"who": "bob"},
@@ -64,26 +64,31 @@ pub fn greeting(name: &str) -> Value {
 }
 
 /// A greeting that was created through the API.
-pub async fn create(server: &Server, object: Value) -> Value {
+pub(crate) async fn create(server: &Server, object: Value) -> Value {
     let (code, object) = send(server, "POST", HERE, "application/json", object).await;
     assert_eq!(code, 201, "{object}");
     object
 }
 
-pub async fn get(server: &Server, path: &str) -> (u16, Value) {
+pub(crate) async fn get(server: &Server, path: &str) -> (u16, Value) {
     send(server, "GET", path, "", "").await
 }
 
-pub async fn delete(server: &Server, path: &str) -> (u16, Value) {
+pub(crate) async fn delete(server: &Server, path: &str) -> (u16, Value) {
     send(server, "DELETE", path, "", "").await
 }
 
-pub async fn patch(server: &Server, path: &str, content_type: &str, body: Value) -> (u16, Value) {
+pub(crate) async fn patch(
+    server: &Server,
+    path: &str,
+    content_type: &str,
+    body: Value,
+) -> (u16, Value) {
     send(server, "PATCH", path, content_type, body).await
 }
 
 /// Sends a request whose body is a text or a JSON value, and reads the whole answer.
-pub async fn send(
+pub(crate) async fn send(
     server: &Server,
     method: &str,
     path: &str,
@@ -98,7 +103,12 @@ pub async fn send(
     .unwrap()
 }
 
-pub fn request(method: &str, path: &str, content_type: &str, body: &str) -> Request<Full<Bytes>> {
+pub(crate) fn request(
+    method: &str,
+    path: &str,
+    content_type: &str,
+    body: &str,
+) -> Request<Full<Bytes>> {
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -108,7 +118,7 @@ pub fn request(method: &str, path: &str, content_type: &str, body: &str) -> Requ
         .unwrap()
 }
 
-pub async fn try_send(
+pub(crate) async fn try_send(
     server: &Server,
     request: Request<Full<Bytes>>,
 ) -> std::io::Result<(u16, Value)> {
@@ -123,13 +133,13 @@ pub async fn try_send(
 }
 
 /// An open watch.
-pub struct Events {
+pub(crate) struct Events {
     body: ResponseBody,
 }
 
 impl Events {
     /// The next event as its type and object; nothing when the stream has ended.
-    pub async fn next(&mut self) -> Option<(String, Value)> {
+    pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         let frame = self.body.frame().await?.unwrap();
         let line = frame.into_data().unwrap();
         assert!(line.ends_with(b"\n"));
@@ -141,7 +151,7 @@ impl Events {
     }
 
     /// The next event as its type and the name of its object.
-    pub async fn brief(&mut self) -> Option<(String, String)> {
+    pub(crate) async fn brief(&mut self) -> Option<(String, String)> {
         let (kind, object) = self.next().await?;
         Some((
             kind,
@@ -153,7 +163,7 @@ impl Events {
     }
 
     /// Whether nothing is to be read now.
-    pub async fn is_silent(&mut self) -> bool {
+    pub(crate) async fn is_silent(&mut self) -> bool {
         let moment = std::time::Duration::from_millis(10);
         tokio::time::timeout(moment, self.body.frame())
             .await
@@ -161,7 +171,7 @@ impl Events {
     }
 }
 
-pub async fn watch(server: &Server, path: &str, query: &str) -> Events {
+pub(crate) async fn watch(server: &Server, path: &str, query: &str) -> Events {
     let response = server
         .service()
         .call(request(
@@ -178,13 +188,15 @@ pub async fn watch(server: &Server, path: &str, query: &str) -> Events {
     }
 }
 
-pub fn version(object: &Value) -> String {
+pub(crate) fn version(object: &Value) -> String {
     object["metadata"]["resourceVersion"]
         .as_str()
         .unwrap()
         .to_owned()
 }
 
-pub fn brief(kind: &str, name: &str) -> Option<(String, String)> {
+/// What [`Events::brief`] gives for an event.
+#[expect(clippy::unnecessary_wraps, reason = "comparable with what the stream gives")]
+pub(crate) fn brief(kind: &str, name: &str) -> Option<(String, String)> {
     Some((kind.to_owned(), name.to_owned()))
 }
