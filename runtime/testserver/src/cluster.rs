@@ -31,9 +31,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn version(&self) -> Result<&Version, Status> {
-        self.kind
-            .version(&self.version)
-            .ok_or_else(Status::no_such_path)
+        self.kind.version(&self.version).ok_or_else(Status::no_such_path)
     }
 
     pub(crate) fn api_version(&self) -> String {
@@ -62,8 +60,7 @@ impl Cluster {
             sequence: 0,
         };
         for name in ["default", "kube-system"] {
-            let namespace =
-                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
             let place = cluster
                 .place("", "v1", "namespaces", None)
                 .expect("namespaces are a built-in kind");
@@ -81,10 +78,7 @@ impl Cluster {
         plural: &str,
         namespace: Option<&str>,
     ) -> Result<Place, Status> {
-        let kind = self
-            .kinds
-            .get(group, plural)
-            .ok_or_else(Status::no_such_path)?;
+        let kind = self.kinds.get(group, plural).ok_or_else(Status::no_such_path)?;
         let place = Place {
             kind: Arc::clone(kind),
             version: version.to_owned(),
@@ -112,14 +106,7 @@ impl Cluster {
         let id = (u128::from(high) << 64) | u128::from(low);
         let id = (id & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
         let hex = format!("{id:032x}");
-        [
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..],
-        ]
-        .join("-")
+        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
     }
 
     /// The five characters that make a generated name unique, from the server's alphabet.
@@ -128,9 +115,7 @@ impl Cluster {
         let mut rest = self.next_scrambled();
         let mut suffix = String::new();
         for _ in 0..5 {
-            suffix.push(char::from(
-                ALPHABET[usize::try_from(rest % 27).unwrap_or_default()],
-            ));
+            suffix.push(char::from(ALPHABET[usize::try_from(rest % 27).unwrap_or_default()]));
             rest /= 27;
         }
         suffix

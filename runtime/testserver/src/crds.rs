@@ -27,9 +27,7 @@ pub(crate) fn complete(crd: &mut Value, current: Option<&Value>, now: &str) -> V
     let storage = list(&crd["spec"]["versions"])
         .iter()
         .find(|version| version["storage"] == true);
-    let storage = storage
-        .map(|version| version["name"].clone())
-        .unwrap_or_default();
+    let storage = storage.map(|version| version["name"].clone()).unwrap_or_default();
 
     let mut status = crd.get("status").cloned().unwrap_or_else(|| json!({}));
     if current.is_none() {
@@ -86,9 +84,7 @@ pub(crate) fn kind_of(crd: &Value) -> Kind {
         categories: texts(&names["categories"]),
         namespaced: spec["scope"] == "Namespaced",
         versions,
-        storage: storage
-            .map(|version| text(&version["name"]))
-            .unwrap_or_default(),
+        storage: storage.map(|version| text(&version["name"])).unwrap_or_default(),
         custom: true,
         traits: Traits::CUSTOM,
     }
@@ -96,14 +92,12 @@ pub(crate) fn kind_of(crd: &Value) -> Kind {
 
 fn version_of(version: &Value) -> Version {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let columns = list(&version["additionalPrinterColumns"])
-        .iter()
-        .map(|column| Column {
-            name: text(&column["name"]),
-            kind: text(&column["type"]),
-            path: text(&column["jsonPath"]),
-            priority: column["priority"].as_i64().unwrap_or_default(),
-        });
+    let columns = list(&version["additionalPrinterColumns"]).iter().map(|column| Column {
+        name: text(&column["name"]),
+        kind: text(&column["type"]),
+        path: text(&column["jsonPath"]),
+        priority: column["priority"].as_i64().unwrap_or_default(),
+    });
     Version {
         name: text(&version["name"]),
         status: version["subresources"].get("status").is_some(),
@@ -116,9 +110,7 @@ fn version_of(version: &Value) -> Version {
 pub(crate) fn priority(name: &str) -> (u8, u64, u64, std::cmp::Reverse<String>) {
     let parse = || {
         let rest = name.strip_prefix('v')?;
-        let split = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
+        let split = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let major = rest[..split].parse().ok()?;
         let (rank, minor) = match &rest[split..] {
             "" => (3, 0),
@@ -149,10 +141,7 @@ fn validate(crd: &Value) -> Vec<Cause> {
             causes.push(Cause::required(path, ""));
         }
     }
-    if !matches!(
-        spec["scope"].as_str(),
-        None | Some("Namespaced" | "Cluster")
-    ) {
+    if !matches!(spec["scope"].as_str(), None | Some("Namespaced" | "Cluster")) {
         causes.push(Cause::unsupported(
             "spec.scope",
             &spec["scope"],
@@ -166,19 +155,10 @@ fn validate(crd: &Value) -> Vec<Cause> {
     let wanted = format!("{}.{group}", plural.unwrap_or_default());
     if causes.is_empty() && crd["metadata"]["name"] != *wanted {
         let detail = "must be spec.names.plural+\".\"+spec.group";
-        causes.push(Cause::invalid(
-            "metadata.name",
-            &crd["metadata"]["name"],
-            detail,
-        ));
+        causes.push(Cause::invalid("metadata.name", &crd["metadata"]["name"], detail));
     }
     let versions = list(&spec["versions"]);
-    if versions
-        .iter()
-        .filter(|version| version["storage"] == true)
-        .count()
-        != 1
-    {
+    if versions.iter().filter(|version| version["storage"] == true).count() != 1 {
         let detail = "must have exactly one version marked as storage version";
         causes.push(Cause::invalid("spec.versions", &spec["versions"], detail));
     }

@@ -75,15 +75,9 @@ impl Cluster {
             .then_some(place.namespace.as_str())
             .filter(|name| !name.is_empty());
         let objects = self.store.list(&place.kind.key(), namespace);
-        let objects: Vec<_> = objects
-            .filter(|object| selector.matches(object))
-            .cloned()
-            .collect();
+        let objects: Vec<_> = objects.filter(|object| selector.matches(object)).cloned().collect();
         for object in &objects {
-            let namespace = object["metadata"]["namespace"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
+            let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
             self.delete(
                 &Place {
                     namespace,
@@ -98,12 +92,7 @@ impl Cluster {
     }
 
     /// Removes an object for good, and whatever was only waiting for that.
-    pub(crate) fn vanish(
-        &mut self,
-        kind: &Arc<Kind>,
-        namespace: &str,
-        name: &str,
-    ) -> Option<Arc<Value>> {
+    pub(crate) fn vanish(&mut self, kind: &Arc<Kind>, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let last = self.store.remove(&kind.key(), namespace, name)?;
         if crds::is_crd(kind) {
             let served = crds::kind_of(&last).key();
@@ -167,22 +156,11 @@ impl Cluster {
             Vec::new()
         };
         let namespace = is_namespace(container).then_some(name);
-        let text = |object: &Value, field: &str| {
-            object["metadata"][field]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let text = |object: &Value, field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
         let mut found = Vec::new();
         for kind in kinds {
             let objects = self.store.list(&kind.key(), namespace);
-            found.extend(objects.map(|each| {
-                (
-                    Arc::clone(kind),
-                    text(each, "namespace"),
-                    text(each, "name"),
-                )
-            }));
+            found.extend(objects.map(|each| (Arc::clone(kind), text(each, "namespace"), text(each, "name"))));
         }
         found
     }
@@ -208,18 +186,9 @@ fn is_namespace(kind: &Kind) -> bool {
     kind.group.is_empty() && kind.plural == "namespaces"
 }
 
-fn check_preconditions(
-    kind: &Kind,
-    name: &str,
-    stored: &Value,
-    wanted: &Value,
-) -> Result<(), Status> {
+fn check_preconditions(kind: &Kind, name: &str, stored: &Value, wanted: &Value) -> Result<(), Status> {
     let fields = [
-        (
-            "uid",
-            "UID",
-            "The object might have been deleted and then recreated",
-        ),
+        ("uid", "UID", "The object might have been deleted and then recreated"),
         (
             "resourceVersion",
             "ResourceVersion",

@@ -25,10 +25,7 @@ pub(crate) fn groups(kinds: &Kinds) -> Value {
 
 /// `/apis/GROUP`.
 pub(crate) fn group(kinds: &Kinds, name: &str) -> Result<Value, Status> {
-    if kinds
-        .all()
-        .all(|kind| kind.group != name || kind.group.is_empty())
-    {
+    if kinds.all().all(|kind| kind.group != name || kind.group.is_empty()) {
         return Err(Status::no_such_path());
     }
     let mut group = describe_group(kinds, name);

@@ -80,8 +80,7 @@ impl Faults {
     /// Takes the failure that was planned first for such a request.
     pub(crate) fn take(&mut self, method: &str, path_and_query: &str) -> Option<Failure> {
         let fits = |planned: &Planned| {
-            (planned.method.is_empty() || planned.method == method)
-                && path_and_query.contains(&planned.part)
+            (planned.method.is_empty() || planned.method == method) && path_and_query.contains(&planned.part)
         };
         let planned = self
             .planned

@@ -53,22 +53,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Api {
     /// Answers one request, or fails it as scripted.
-    pub(crate) async fn serve(
-        &self,
-        request: Request<Bytes>,
-    ) -> io::Result<Response<ResponseBody>> {
+    pub(crate) async fn serve(&self, request: Request<Bytes>) -> io::Result<Response<ResponseBody>> {
         let number = lock(&self.requests).note(entry(&request));
-        let path = request
-            .uri()
-            .path_and_query()
-            .map_or("/", |path| path.as_str());
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let failure = lock(&self.faults).take(request.method().as_str(), path);
-        let reset = || {
-            io::Error::new(
-                io::ErrorKind::ConnectionReset,
-                "connection reset, as scripted",
-            )
-        };
+        let reset = || io::Error::new(io::ErrorKind::ConnectionReset, "connection reset, as scripted");
         match &failure {
             Some(Failure::Reset) => return Err(reset()),
             Some(Failure::Hang) => return pending().await,
@@ -131,9 +120,7 @@ impl Api {
                     Route::Core => discovery::core(),
                     Route::Groups => discovery::groups(kinds),
                     Route::Group(group) => discovery::group(kinds, &group)?,
-                    Route::Resources { group, version } => {
-                        discovery::resources(kinds, &group, &version)?
-                    }
+                    Route::Resources { group, version } => discovery::resources(kinds, &group, &version)?,
                     _ => discovery::version(),
                 };
                 Ok(responses::json(200, &answer))
@@ -143,41 +130,27 @@ impl Api {
 
     fn objects(&self, call: &Call, target: Target) -> Result<Response<ResponseBody>, Status> {
         let namespace = target.namespace.as_deref();
-        let place =
-            lock(&self.cluster).place(&target.group, &target.version, &target.plural, namespace)?;
+        let place = lock(&self.cluster).place(&target.group, &target.version, &target.plural, namespace)?;
         match (target.name, target.subresource.as_deref()) {
             (None, _) => self.collection(call, place),
-            (Some(_), _) if place.kind.namespaced && place.namespace.is_empty() => {
-                Err(Status::no_such_path())
-            }
+            (Some(_), _) if place.kind.namespaced && place.namespace.is_empty() => Err(Status::no_such_path()),
             (Some(name), None) => self.object(call, &place, &name, Scope::Main),
-            (Some(name), Some("status")) if place.version()?.status => {
-                self.object(call, &place, &name, Scope::Status)
+            (Some(name), Some("status")) if place.version()?.status => self.object(call, &place, &name, Scope::Status),
+            (Some(_), Some(other)) if other != "status" && !place.kind.custom => {
+                Err(Status::not_implemented(&format!("{}/{other}", place.kind.qualified())))
             }
-            (Some(_), Some(other)) if other != "status" && !place.kind.custom => Err(
-                Status::not_implemented(&format!("{}/{other}", place.kind.qualified())),
-            ),
             (Some(_), Some(_)) => Err(Status::no_such_path()),
         }
     }
 
     fn collection(&self, call: &Call, place: Place) -> Result<Response<ResponseBody>, Status> {
         let query = &call.query;
-        let selector = Selector::parse(
-            query.get("labelSelector"),
-            query.get("fieldSelector"),
-            &place.kind,
-        )?;
+        let selector = Selector::parse(query.get("labelSelector"), query.get("fieldSelector"), &place.kind)?;
         match *call.method {
             Method::GET if query.flag("watch") => {
                 let options = watch_options(query, selector)?;
                 let watch = Watch::start(&self.cluster, &self.signals, place.clone(), options)?;
-                Ok(responses::watch(
-                    watch,
-                    place,
-                    call.shape,
-                    query.get("includeObject"),
-                ))
+                Ok(responses::watch(watch, place, call.shape, query.get("includeObject")))
             }
             Method::GET => {
                 let options = ListOptions {
@@ -199,9 +172,7 @@ impl Api {
                     now,
                 ))
             }
-            Method::POST if place.kind.namespaced && place.namespace.is_empty() => {
-                Err(Status::method_not_allowed())
-            }
+            Method::POST if place.kind.namespaced && place.namespace.is_empty() => Err(Status::method_not_allowed()),
             Method::POST => {
                 let object = call.object(&place)?;
                 let created = lock(&self.cluster).create(&place, object, call.dry_run())?;
@@ -221,23 +192,13 @@ impl Api {
         }
     }
 
-    fn object(
-        &self,
-        call: &Call,
-        place: &Place,
-        name: &str,
-        scope: Scope,
-    ) -> Result<Response<ResponseBody>, Status> {
+    fn object(&self, call: &Call, place: &Place, name: &str, scope: Scope) -> Result<Response<ResponseBody>, Status> {
         let how = (scope, call.dry_run());
         let mut cluster = lock(&self.cluster);
         match *call.method {
             Method::GET => {
-                let object = cluster
-                    .store
-                    .get(&place.kind.key(), &place.namespace, name)
-                    .cloned();
-                let object =
-                    place.present(&object.ok_or_else(|| Status::not_found(&place.kind, name))?);
+                let object = cluster.store.get(&place.kind.key(), &place.namespace, name).cloned();
+                let object = place.present(&object.ok_or_else(|| Status::not_found(&place.kind, name))?);
                 let now = cluster.timestamp();
                 Ok(responses::object(
                     place,
@@ -293,12 +254,7 @@ impl Call<'_> {
     }
 
     fn json(&self, wanted: &str) -> Result<Value, Status> {
-        let format = self
-            .content_type
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim();
+        let format = self.content_type.split(';').next().unwrap_or_default().trim();
         // Clients of the real server may also send YAML and protobuf; both would need a parser of their own.
         if !matches!(format, "" | "application/json" | "*/*") {
             return Err(Status::unsupported_media_type(
@@ -321,11 +277,7 @@ fn watch_options(query: &Query, selector: Selector) -> Result<WatchOptions, Stat
                        NotOlderThan";
         return Err(Status::new(422, "Invalid", message));
     }
-    let timeout = query
-        .get("timeoutSeconds")
-        .parse()
-        .ok()
-        .filter(|&seconds| seconds > 0);
+    let timeout = query.get("timeoutSeconds").parse().ok().filter(|&seconds| seconds > 0);
     Ok(WatchOptions {
         selector,
         version: parse_version(query.get("resourceVersion"))?,
@@ -350,8 +302,7 @@ fn review(call: &Call) -> Response<ResponseBody> {
 }
 
 fn gone(place: &Place, name: &str, object: &Value) -> Value {
-    let mut details =
-        json!({"name": name, "kind": place.kind.plural, "uid": object["metadata"]["uid"]});
+    let mut details = json!({"name": name, "kind": place.kind.plural, "uid": object["metadata"]["uid"]});
     if !place.kind.group.is_empty() {
         details["group"] = json!(place.kind.group);
     }

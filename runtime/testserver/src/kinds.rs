@@ -6,10 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 /// One resource as served: the names it has, and its versions.
-#[expect(
-    clippy::struct_field_names,
-    reason = "`kind` and `listKind` are the API's own words"
-)]
+#[expect(clippy::struct_field_names, reason = "`kind` and `listKind` are the API's own words")]
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
     pub(crate) group: String,
@@ -116,10 +113,7 @@ pub(crate) struct Kinds {
 
 impl Kinds {
     pub(crate) fn built_in() -> Self {
-        let kinds = BUILT_IN
-            .iter()
-            .map(Row::kind)
-            .map(|kind| (kind.key(), Arc::new(kind)));
+        let kinds = BUILT_IN.iter().map(Row::kind).map(|kind| (kind.key(), Arc::new(kind)));
         Self {
             by_key: kinds.collect(),
         }
@@ -134,9 +128,9 @@ impl Kinds {
         let api_version = object["apiVersion"].as_str()?;
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let kind = object["kind"].as_str()?;
-        let found = self.all().find(|each| {
-            each.group == group && each.kind == kind && each.version(version).is_some()
-        });
+        let found = self
+            .all()
+            .find(|each| each.group == group && each.kind == kind && each.version(version).is_some());
         found.map(|kind| (Arc::clone(kind), version.to_owned()))
     }
 
@@ -167,12 +161,7 @@ struct Row {
 }
 
 impl Row {
-    const fn new(
-        group: &'static str,
-        version: &'static str,
-        plural: &'static str,
-        kind: &'static str,
-    ) -> Self {
+    const fn new(group: &'static str, version: &'static str, plural: &'static str, kind: &'static str) -> Self {
         let traits = Traits {
             generation: false,
             unconditional: true,
@@ -290,15 +279,13 @@ static BUILT_IN: &[Row] = &[
     Row::new("", "v1", "configmaps", "ConfigMap").short(&["cm"]),
     Row::new("", "v1", "secrets", "Secret").columns(&[("Type", ".type")]),
     Row::new("", "v1", "serviceaccounts", "ServiceAccount").short(&["sa"]),
-    Row::new("", "v1", "events", "Event")
-        .short(&["ev"])
-        .columns(&[
-            ("Type", ".type"),
-            ("Reason", ".reason"),
-            ("Kind", ".involvedObject.kind"),
-            ("Object", ".involvedObject.name"),
-            ("Message", ".message"),
-        ]),
+    Row::new("", "v1", "events", "Event").short(&["ev"]).columns(&[
+        ("Type", ".type"),
+        ("Reason", ".reason"),
+        ("Kind", ".involvedObject.kind"),
+        ("Object", ".involvedObject.name"),
+        ("Message", ".message"),
+    ]),
     Row::new("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
         .short(&["pvc"])
         .status(r#"{"phase": "Pending"}"#)
@@ -347,16 +334,11 @@ static BUILT_IN: &[Row] = &[
     Row::new("coordination.k8s.io", "v1", "leases", "Lease")
         .conditional()
         .columns(&[("Holder", ".spec.holderIdentity")]),
-    Row::new(
-        "policy",
-        "v1",
-        "poddisruptionbudgets",
-        "PodDisruptionBudget",
-    )
-    .short(&["pdb"])
-    .status("{}")
-    .generation()
-    .conditional(),
+    Row::new("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
+        .short(&["pdb"])
+        .status("{}")
+        .generation()
+        .conditional(),
     Row::new(RBAC, "v1", "roles", "Role").named(Naming::PathSegment),
     Row::new(RBAC, "v1", "rolebindings", "RoleBinding").named(Naming::PathSegment),
     Row::new(RBAC, "v1", "clusterroles", "ClusterRole")

@@ -64,11 +64,7 @@ pub struct Resource<'a> {
 impl<'a> Resource<'a> {
     /// Names a resource; usable in constants.
     pub const fn new(group: &'a str, version: &'a str, plural: &'a str) -> Self {
-        Self {
-            group,
-            version,
-            plural,
-        }
+        Self { group, version, plural }
     }
 }
 
@@ -122,29 +118,16 @@ impl Server {
     /// one. Namespaced objects without a namespace get into `default`.
     pub fn apply(&self, object: Value) -> Result<Value, Status> {
         let mut cluster = lock(&self.api.cluster);
-        let (kind, version) = cluster
-            .kinds
-            .of_object(&object)
-            .ok_or_else(Status::no_such_path)?;
-        let namespace = object["metadata"]["namespace"]
-            .as_str()
-            .unwrap_or("default")
-            .to_owned();
-        let namespace = if kind.namespaced {
-            namespace
-        } else {
-            String::new()
-        };
+        let (kind, version) = cluster.kinds.of_object(&object).ok_or_else(Status::no_such_path)?;
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
+        let namespace = if kind.namespaced { namespace } else { String::new() };
         let place = Place {
             kind,
             version,
             namespace,
         };
         let name = writing::name_of(&object);
-        let exists = cluster
-            .store
-            .get(&place.kind.key(), &place.namespace, &name)
-            .is_some();
+        let exists = cluster.store.get(&place.kind.key(), &place.namespace, &name).is_some();
         let mut stored = if exists {
             None
         } else {
@@ -168,17 +151,10 @@ impl Server {
     }
 
     /// An object, in the version asked for.
-    pub fn get(
-        &self,
-        resource: Resource<'_>,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Option<Value> {
+    pub fn get(&self, resource: Resource<'_>, namespace: Option<&str>, name: &str) -> Option<Value> {
         let cluster = lock(&self.api.cluster);
         let place = place(&cluster, resource, namespace).ok()?;
-        let object = cluster
-            .store
-            .get(&place.kind.key(), &place.namespace, name)?;
+        let object = cluster.store.get(&place.kind.key(), &place.namespace, name)?;
         Some(Value::clone(&place.present(object)))
     }
 
@@ -189,9 +165,7 @@ impl Server {
             return Vec::new();
         };
         let objects = cluster.store.list(&place.kind.key(), namespace);
-        objects
-            .map(|object| Value::clone(&place.present(object)))
-            .collect()
+        objects.map(|object| Value::clone(&place.present(object))).collect()
     }
 
     /// Applies a merge patch, as a client would.
@@ -229,18 +203,12 @@ impl Server {
             return Err(Status::no_such_path());
         }
         let patch = patching::Patch::Merge(patch);
-        let patched =
-            cluster.update(&place, name, (scope, false), |current| patch.apply(current))?;
+        let patched = cluster.update(&place, name, (scope, false), |current| patch.apply(current))?;
         Ok(Value::clone(&patched))
     }
 
     /// Deletes an object, as a client would: one with finalizers stays until they are gone.
-    pub fn delete(
-        &self,
-        resource: Resource<'_>,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Result<(), Status> {
+    pub fn delete(&self, resource: Resource<'_>, namespace: Option<&str>, name: &str) -> Result<(), Status> {
         let mut cluster = lock(&self.api.cluster);
         let place = place(&cluster, resource, namespace)?;
         cluster.delete(&place, name, &Value::Null, false).map(drop)
@@ -310,9 +278,7 @@ impl Server {
 
     /// Ends all open watches with an error event of this code.
     pub fn send_watch_error(&self, code: u16) {
-        self.api
-            .signals
-            .send_modify(|signals| signals.errors.push(code));
+        self.api.signals.send_modify(|signals| signals.errors.push(code));
     }
 
     /// Keeps back the events of all watches, until they are released.
@@ -335,9 +301,7 @@ impl Server {
     /// Chooses how a watch from a forgotten version is refused: by an error event in the stream (the default), or by
     /// the response itself. Clusters do either.
     pub fn refuse_old_watches(&self, by_response: bool) {
-        self.api
-            .signals
-            .send_modify(|signals| signals.refuse_old = by_response);
+        self.api.signals.send_modify(|signals| signals.refuse_old = by_response);
     }
 }
 
@@ -357,10 +321,6 @@ impl fmt::Debug for Server {
     }
 }
 
-fn place(
-    cluster: &Cluster,
-    resource: Resource<'_>,
-    namespace: Option<&str>,
-) -> Result<Place, Status> {
+fn place(cluster: &Cluster, resource: Resource<'_>, namespace: Option<&str>) -> Result<Place, Status> {
     cluster.place(resource.group, resource.version, resource.plural, namespace)
 }

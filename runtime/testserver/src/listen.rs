@@ -74,8 +74,7 @@ async fn accept(listener: TcpListener, service: Service) {
         };
         let service = service.clone();
         connections.spawn(async move {
-            let serve =
-                service_fn(move |request: http::Request<Incoming>| service.clone().call(request));
+            let serve = service_fn(move |request: http::Request<Incoming>| service.clone().call(request));
             // A connection that fails is the client's to notice.
             let _ = http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), serve)

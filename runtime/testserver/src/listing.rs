@@ -68,10 +68,7 @@ impl Cluster {
         } else {
             let fault = || Status::bad_request("continue key is not valid");
             let (id, start) = options.token.split_once('-').ok_or_else(fault)?;
-            let (id, start) = (
-                id.parse().map_err(|_| fault())?,
-                start.parse().map_err(|_| fault())?,
-            );
+            let (id, start) = (id.parse().map_err(|_| fault())?, start.parse().map_err(|_| fault())?);
             let snapshot = self.snapshots.kept.get(&id).cloned().ok_or_else(|| {
                 Status::expired(
                     "The provided continue parameter is too old to display a consistent list result. You can start \
@@ -93,12 +90,7 @@ impl Cluster {
             .collect();
         let version = snapshot.version;
         let more = end < all;
-        let token = more.then(|| {
-            format!(
-                "{}-{end}",
-                id.unwrap_or_else(|| self.snapshots.keep(snapshot))
-            )
-        });
+        let token = more.then(|| format!("{}-{end}", id.unwrap_or_else(|| self.snapshots.keep(snapshot))));
         // With a selector the real server cannot know the number, and says nothing.
         let remaining = (more && options.selector.is_empty()).then_some(all - end);
         Ok(Page {
@@ -112,10 +104,7 @@ impl Cluster {
     fn select(&self, place: &Place, selector: &Selector) -> Snapshot {
         let namespace = Some(place.namespace.as_str()).filter(|name| !name.is_empty());
         let objects = self.store.list(&place.kind.key(), namespace);
-        let objects = objects
-            .filter(|object| selector.matches(object))
-            .cloned()
-            .collect();
+        let objects = objects.filter(|object| selector.matches(object)).cloned().collect();
         Snapshot {
             version: self.store.version(),
             objects,
@@ -126,17 +115,14 @@ impl Cluster {
     fn check_version(&self, options: &ListOptions) -> Result<(), Status> {
         let (wanted, current) = (parse_version(&options.version)?, self.store.version());
         if wanted > current {
-            let message =
-                format!("Timeout: Too large resource version: {wanted}, current: {current}");
+            let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
             let mut status = Status::new(504, "Timeout", message);
             let cause = json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
             status.details = json!({"causes": [cause], "retryAfterSeconds": 1});
             return Err(status);
         }
         if options.exact && wanted != current {
-            return Err(Status::expired(
-                "The resourceVersion for the provided list is too old.",
-            ));
+            return Err(Status::expired("The resourceVersion for the provided list is too old."));
         }
         Ok(())
     }

@@ -32,22 +32,11 @@ pub(crate) fn check_shape(object: &Value) -> Result<(), Status> {
         ));
     };
     let wrong = |field: &str, wanted: &str| {
-        let text = format!(
-            "json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field} of type {wanted}"
-        );
+        let text = format!("json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field} of type {wanted}");
         Err(Status::bad_request(text))
     };
-    for field in [
-        "name",
-        "generateName",
-        "namespace",
-        "uid",
-        "resourceVersion",
-    ] {
-        if !matches!(
-            metadata.get(field),
-            None | Some(Value::Null | Value::String(_))
-        ) {
+    for field in ["name", "generateName", "namespace", "uid", "resourceVersion"] {
+        if !matches!(metadata.get(field), None | Some(Value::Null | Value::String(_))) {
             return wrong(field, "string");
         }
     }
@@ -97,49 +86,28 @@ pub(crate) fn tidy(metadata: &mut Map<String, Value>) {
 /// The faults of metadata whose shape is sound.
 pub(crate) fn validate(metadata: &Map<String, Value>, naming: Naming) -> Vec<Cause> {
     let mut causes = Vec::new();
-    match metadata
-        .get("name")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-    {
-        "" => causes.push(Cause::required(
-            "metadata.name",
-            "name or generateName is required",
-        )),
-        name => causes.extend(
-            check_name(name, naming).map(|why| Cause::invalid("metadata.name", &json!(name), &why)),
-        ),
+    match metadata.get("name").and_then(Value::as_str).unwrap_or_default() {
+        "" => causes.push(Cause::required("metadata.name", "name or generateName is required")),
+        name => causes.extend(check_name(name, naming).map(|why| Cause::invalid("metadata.name", &json!(name), &why))),
     }
     for (key, value) in entries(metadata, "labels") {
-        causes.extend(
-            check_qualified(key).map(|why| Cause::invalid("metadata.labels", &json!(key), &why)),
-        );
+        causes.extend(check_qualified(key).map(|why| Cause::invalid("metadata.labels", &json!(key), &why)));
         let text = value.as_str().unwrap_or_default();
-        causes.extend(
-            check_label_value(text).map(|why| Cause::invalid("metadata.labels", value, &why)),
-        );
+        causes.extend(check_label_value(text).map(|why| Cause::invalid("metadata.labels", value, &why)));
     }
     let mut size = 0;
     for (key, value) in entries(metadata, "annotations") {
         size += key.len() + value.as_str().map_or(0, str::len);
         // Upper-case prefixes are tolerated in annotations, though not in labels.
         let lower = key.to_lowercase();
-        causes.extend(
-            check_qualified(&lower)
-                .map(|why| Cause::invalid("metadata.annotations", &json!(key), &why)),
-        );
+        causes.extend(check_qualified(&lower).map(|why| Cause::invalid("metadata.annotations", &json!(key), &why)));
     }
     if size > ANNOTATIONS_LIMIT {
-        causes.push(Cause::too_long(
-            "metadata.annotations",
-            ANNOTATIONS_LIMIT as u64,
-        ));
+        causes.push(Cause::too_long("metadata.annotations", ANNOTATIONS_LIMIT as u64));
     }
     for finalizer in strings(metadata, "finalizers") {
         let faults = check_qualified(finalizer);
-        causes.extend(
-            faults.map(|why| Cause::invalid("metadata.finalizers", &json!(finalizer), &why)),
-        );
+        causes.extend(faults.map(|why| Cause::invalid("metadata.finalizers", &json!(finalizer), &why)));
     }
     for (index, owner) in list(metadata, "ownerReferences").iter().enumerate() {
         for field in ["apiVersion", "kind", "name", "uid"] {
@@ -168,25 +136,15 @@ pub(crate) fn new_finalizers(old: &Map<String, Value>, new: &Map<String, Value>)
 }
 
 fn list<'a>(metadata: &'a Map<String, Value>, field: &str) -> &'a [Value] {
-    metadata
-        .get(field)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    metadata.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn strings<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<Item = &'a str> {
     list(metadata, field).iter().filter_map(Value::as_str)
 }
 
-fn entries<'a>(
-    metadata: &'a Map<String, Value>,
-    field: &str,
-) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    metadata
-        .get(field)
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
+fn entries<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    metadata.get(field).and_then(Value::as_object).into_iter().flatten()
 }
 
 fn check_name(name: &str, naming: Naming) -> Option<String> {
@@ -244,9 +202,7 @@ fn is_word(text: &str) -> bool {
     let alphanumeric = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     alphanumeric(text.chars().next())
         && alphanumeric(text.chars().last())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 fn is_dns_label(text: &str) -> bool {

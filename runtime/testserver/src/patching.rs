@@ -35,13 +35,11 @@ impl Patch {
         match format {
             "application/merge-patch+json" => Ok(Self::Merge(parse_map(body)?)),
             "application/json-patch+json" => {
-                let operations: Option<json_patch::Patch> = serde_json::from_slice(body)
-                    .map_err(|error| Status::bad_request(error.to_string()))?;
+                let operations: Option<json_patch::Patch> =
+                    serde_json::from_slice(body).map_err(|error| Status::bad_request(error.to_string()))?;
                 Ok(Self::Json(operations.unwrap_or_default()))
             }
-            "application/strategic-merge-patch+json" if !kind.custom => {
-                Ok(Self::Strategic(parse_map(body)?))
-            }
+            "application/strategic-merge-patch+json" if !kind.custom => Ok(Self::Strategic(parse_map(body)?)),
             "application/apply-patch+yaml" => Err(Status::not_implemented("server-side apply")),
             _ => {
                 let strategic = if kind.custom {
@@ -73,8 +71,7 @@ impl Patch {
 }
 
 fn parse_map(body: &[u8]) -> Result<Value, Status> {
-    let patch: Value =
-        serde_json::from_slice(body).map_err(|error| Status::bad_request(error.to_string()))?;
+    let patch: Value = serde_json::from_slice(body).map_err(|error| Status::bad_request(error.to_string()))?;
     match patch {
         Value::Object(_) => Ok(patch),
         Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
@@ -84,13 +81,8 @@ fn parse_map(body: &[u8]) -> Result<Value, Status> {
                 &json!(patch.to_string()),
                 "couldn't get version/kind; json parse error",
             );
-            let mut status = Status::new(
-                422,
-                "Invalid",
-                format!(" \"\" is invalid: patch: {}", cause.message),
-            );
-            let causes =
-                json!([{"reason": cause.reason, "message": cause.message, "field": cause.field}]);
+            let mut status = Status::new(422, "Invalid", format!(" \"\" is invalid: patch: {}", cause.message));
+            let causes = json!([{"reason": cause.reason, "message": cause.message, "field": cause.field}]);
             status.details = json!({"causes": causes});
             Err(status)
         }
@@ -152,11 +144,7 @@ fn merge_list(field: &str, old: Option<&Vec<Value>>, changes: &[Value]) -> Value
     }
     for change in changes {
         let key = keys.iter().find(|key| change.get(**key).is_some());
-        let place = key.and_then(|key| {
-            merged
-                .iter()
-                .position(|each| each.get(*key) == change.get(*key))
-        });
+        let place = key.and_then(|key| merged.iter().position(|each| each.get(*key) == change.get(*key)));
         match (place, change["$patch"] == "delete") {
             (Some(place), true) => drop(merged.remove(place)),
             (Some(place), false) => merge_strategically(&mut merged[place], change),
@@ -172,10 +160,7 @@ fn merge_list(field: &str, old: Option<&Vec<Value>>, changes: &[Value]) -> Value
 }
 
 fn remove_items(fields: &mut Map<String, Value>, list: &str, gone: &Value) {
-    if let (Some(items), Some(gone)) = (
-        fields.get_mut(list).and_then(Value::as_array_mut),
-        gone.as_array(),
-    ) {
+    if let (Some(items), Some(gone)) = (fields.get_mut(list).and_then(Value::as_array_mut), gone.as_array()) {
         items.retain(|item| !gone.contains(item));
     }
 }

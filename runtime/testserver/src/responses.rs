@@ -54,13 +54,7 @@ pub(crate) fn object(
     json(200, &shaped(place, object, shape, include, now))
 }
 
-pub(crate) fn page(
-    place: &Place,
-    page: &Page,
-    shape: Shape,
-    include: &str,
-    now: Timestamp,
-) -> Response<ResponseBody> {
+pub(crate) fn page(place: &Place, page: &Page, shape: Shape, include: &str, now: Timestamp) -> Response<ResponseBody> {
     let mut metadata = json!({"resourceVersion": page.version.to_string()});
     if let Some(token) = &page.token {
         metadata["continue"] = json!(token);
@@ -105,12 +99,7 @@ pub(crate) fn page(
     }
 }
 
-pub(crate) fn watch(
-    watch: Watch,
-    place: Place,
-    shape: Shape,
-    include: &str,
-) -> Response<ResponseBody> {
+pub(crate) fn watch(watch: Watch, place: Place, shape: Shape, include: &str) -> Response<ResponseBody> {
     let include = include.to_owned();
     let frames = stream::unfold((watch, place), move |(mut watch, place)| {
         let include = include.clone();
@@ -121,18 +110,12 @@ pub(crate) fn watch(
         }
     });
     let body = StreamBody::new(frames).boxed_unsync();
-    let response = Response::builder()
-        .header(CONTENT_TYPE, "application/json")
-        .body(body);
+    let response = Response::builder().header(CONTENT_TYPE, "application/json").body(body);
     response.expect("the parts of the response are valid")
 }
 
 fn line(place: &Place, event: &Event, shape: Shape, include: &str, now: Timestamp) -> Vec<u8> {
-    let shape = if event.kind == "ERROR" {
-        Shape::Whole
-    } else {
-        shape
-    };
+    let shape = if event.kind == "ERROR" { Shape::Whole } else { shape };
     let object = shaped(place, &event.object, shape, include, now);
     let line = Line {
         kind: event.kind,
@@ -143,25 +126,13 @@ fn line(place: &Place, event: &Event, shape: Shape, include: &str, now: Timestam
     line
 }
 
-fn shaped<'a>(
-    place: &Place,
-    object: &'a Value,
-    shape: Shape,
-    include: &str,
-    now: Timestamp,
-) -> Cow<'a, Value> {
+fn shaped<'a>(place: &Place, object: &'a Value, shape: Shape, include: &str, now: Timestamp) -> Cow<'a, Value> {
     match shape {
         Shape::Whole => Cow::Borrowed(object),
         Shape::Metadata => Cow::Owned(metadata_only(object)),
         Shape::Table => {
             let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-            Cow::Owned(table(
-                place,
-                std::iter::once(object),
-                &metadata,
-                include,
-                now,
-            ))
+            Cow::Owned(table(place, std::iter::once(object), &metadata, include, now))
         }
     }
 }

@@ -47,12 +47,7 @@ pub(crate) fn route(path: &str) -> Option<Route> {
             group: group.into(),
             version: version.into(),
         },
-        [
-            "apis",
-            "authorization.k8s.io",
-            "v1",
-            "selfsubjectaccessreviews",
-        ] => Route::Review,
+        ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"] => Route::Review,
         ["api", version, ref rest @ ..] => Route::Objects(target("", version, rest)?),
         ["apis", group, version, ref rest @ ..] => Route::Objects(target(group, version, rest)?),
         _ => return None,
@@ -68,9 +63,7 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Target> {
     };
     let (mut target, tail) = match *rest {
         // A namespace is an object too; its subresources look like resources inside of it.
-        ["namespaces", _, "status" | "finalize"] | ["namespaces"] | ["namespaces", _] => {
-            (of("namespaces"), &rest[1..])
-        }
+        ["namespaces", _, "status" | "finalize"] | ["namespaces"] | ["namespaces", _] => (of("namespaces"), &rest[1..]),
         ["namespaces", namespace, plural, ..] => (
             Target {
                 namespace: Some(namespace.into()),
@@ -92,11 +85,7 @@ pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
     pub(crate) fn parse(text: &str) -> Self {
-        Self(
-            form_urlencoded::parse(text.as_bytes())
-                .into_owned()
-                .collect(),
-        )
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
     /// The first value of a parameter; empty if it is absent.
@@ -127,9 +116,7 @@ mod tests {
     fn namespaces_are_objects_and_places() {
         assert_eq!(objects("/api/v1/namespaces/a").name.as_deref(), Some("a"));
         assert_eq!(
-            objects("/api/v1/namespaces/a/status")
-                .subresource
-                .as_deref(),
+            objects("/api/v1/namespaces/a/status").subresource.as_deref(),
             Some("status")
         );
         let pods = objects("/api/v1/namespaces/a/pods");

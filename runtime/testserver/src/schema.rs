@@ -38,13 +38,7 @@ fn walk(schema: &Value, value: &mut Value, path: &str, resource: bool, causes: &
         Value::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
                 if let Some(schema) = schema.get("items") {
-                    walk(
-                        schema,
-                        item,
-                        &format!("{path}[{index}]"),
-                        is_resource(schema),
-                        causes,
-                    );
+                    walk(schema, item, &format!("{path}[{index}]"), is_resource(schema), causes);
                 }
             }
         }
@@ -53,13 +47,7 @@ fn walk(schema: &Value, value: &mut Value, path: &str, resource: bool, causes: &
     check(schema, value, path, causes);
 }
 
-fn walk_fields(
-    schema: &Value,
-    fields: &mut Map<String, Value>,
-    path: &str,
-    resource: bool,
-    causes: &mut Vec<Cause>,
-) {
+fn walk_fields(schema: &Value, fields: &mut Map<String, Value>, path: &str, resource: bool, causes: &mut Vec<Cause>) {
     let properties = schema["properties"].as_object();
     let property = |key: &str| properties.and_then(|properties| properties.get(key));
     let additional = schema
@@ -100,10 +88,7 @@ fn walk_fields(
 fn check(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
     let mut add = |cause| causes.push(cause);
     let limit = |name: &str| schema[name].as_u64();
-    if let Some(options) = schema["enum"]
-        .as_array()
-        .filter(|options| !options.contains(value))
-    {
+    if let Some(options) = schema["enum"].as_array().filter(|options| !options.contains(value)) {
         add(Cause::unsupported(path, value, options));
     }
     match value {
@@ -120,10 +105,7 @@ fn check(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
                 let distance = (number - bound) * sign;
                 if distance < 0.0 || (strict && distance <= 0.0) {
                     let or_equal = if strict { "" } else { " or equal to" };
-                    let detail = format!(
-                        "{path} in body should be {word} than{or_equal} {}",
-                        schema[name]
-                    );
+                    let detail = format!("{path} in body should be {word} than{or_equal} {}", schema[name]);
                     add(Cause::invalid(path, value, &detail));
                 }
             }
@@ -166,11 +148,7 @@ fn check(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
 }
 
 fn has_type(schema: &Value, value: &Value) -> bool {
-    let whole = || {
-        value.is_i64()
-            || value.is_u64()
-            || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-    };
+    let whole = || value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0);
     if schema["x-kubernetes-int-or-string"] == true {
         return value.is_string() || whole();
     }

@@ -22,10 +22,7 @@ enum Rule {
 
 impl Selector {
     pub(crate) fn parse(labels: &str, fields: &str, kind: &Kind) -> Result<Self, Status> {
-        let labels = split(labels)
-            .into_iter()
-            .map(parse_label)
-            .collect::<Result<_, _>>()?;
+        let labels = split(labels).into_iter().map(parse_label).collect::<Result<_, _>>()?;
         let fields = split(fields)
             .into_iter()
             .map(|text| parse_field(text, kind))
@@ -56,8 +53,7 @@ impl Selector {
 
 impl Rule {
     fn accepts(&self, value: Option<&str>) -> bool {
-        let among =
-            |values: &[String]| value.is_some_and(|value| values.iter().any(|each| each == value));
+        let among = |values: &[String]| value.is_some_and(|value| values.iter().any(|each| each == value));
         match self {
             Self::In(values) => among(values),
             Self::NotIn(values) => !among(values),
@@ -78,10 +74,7 @@ fn split(text: &str) -> Vec<&str> {
         }
         c == ',' && depth == 0
     });
-    parts
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .collect()
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
 fn parse_label(text: &str) -> Result<(String, Rule), Status> {
@@ -100,10 +93,7 @@ fn parse_label(text: &str) -> Result<(String, Rule), Status> {
         };
     };
     let values = values.strip_suffix(')').ok_or_else(fault)?;
-    let values = values
-        .split(',')
-        .map(|value| value.trim().to_owned())
-        .collect();
+    let values = values.split(',').map(|value| value.trim().to_owned()).collect();
     match head.split_whitespace().collect::<Vec<_>>()[..] {
         [key, "in"] => Ok((key.into(), Rule::In(values))),
         [key, "notin"] => Ok((key.into(), Rule::NotIn(values))),
@@ -118,9 +108,7 @@ fn parse_field(text: &str, kind: &Kind) -> Result<(Vec<String>, Rule), Status> {
         )));
     };
     if kind.custom && !matches!(path, "metadata.name" | "metadata.namespace") {
-        return Err(Status::bad_request(format!(
-            "field label not supported: {path}"
-        )));
+        return Err(Status::bad_request(format!("field label not supported: {path}")));
     }
     Ok((path.split('.').map(str::to_owned).collect(), rule))
 }
@@ -148,9 +136,7 @@ mod tests {
         let kinds = Kinds::built_in();
         let selector = Selector::parse(labels, fields, kinds.get("", "pods").unwrap()).unwrap();
         let labels = json!({"app": "web", "tier": "front"});
-        selector.matches(
-            &json!({"metadata": {"name": "a", "labels": labels}, "spec": {"nodeName": "n1"}}),
-        )
+        selector.matches(&json!({"metadata": {"name": "a", "labels": labels}, "spec": {"nodeName": "n1"}}))
     }
 
     #[test]
@@ -181,11 +167,7 @@ mod tests {
         let kinds = Kinds::built_in();
         let pods = kinds.get("", "pods").unwrap();
         for text in ["a in", "a in (x", "a of (x)"] {
-            assert_eq!(
-                Selector::parse(text, "", pods).unwrap_err().code,
-                400,
-                "{text}"
-            );
+            assert_eq!(Selector::parse(text, "", pods).unwrap_err().code, 400, "{text}");
         }
     }
 }

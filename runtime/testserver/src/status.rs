@@ -58,16 +58,9 @@ impl Cause {
         }
     }
 
-    pub(crate) fn unsupported(
-        field: impl Into<String>,
-        value: &Value,
-        supported: &[Value],
-    ) -> Self {
+    pub(crate) fn unsupported(field: impl Into<String>, value: &Value, supported: &[Value]) -> Self {
         let supported: Vec<_> = supported.iter().map(Value::to_string).collect();
-        let message = format!(
-            "Unsupported value: {value}: supported values: {}",
-            supported.join(", ")
-        );
+        let message = format!("Unsupported value: {value}: supported values: {}", supported.join(", "));
         Self {
             field: field.into(),
             reason: "FieldValueNotSupported",
@@ -137,20 +130,11 @@ impl Status {
 
     /// An unknown path, kind or version.
     pub(crate) fn no_such_path() -> Self {
-        Self::new(
-            404,
-            "NotFound",
-            "the server could not find the requested resource",
-        )
+        Self::new(404, "NotFound", "the server could not find the requested resource")
     }
 
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
-        Self::new(
-            404,
-            "NotFound",
-            format!("{} \"{name}\" not found", kind.qualified()),
-        )
-        .about(kind, name)
+        Self::new(404, "NotFound", format!("{} \"{name}\" not found", kind.qualified())).about(kind, name)
     }
 
     pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
@@ -194,12 +178,7 @@ impl Status {
         } else {
             format!("{}.{}", kind.kind, kind.group)
         };
-        let mut status = Self::new(
-            422,
-            "Invalid",
-            format!("{of} \"{name}\" is invalid: {text}"),
-        )
-        .about(kind, name);
+        let mut status = Self::new(422, "Invalid", format!("{of} \"{name}\" is invalid: {text}")).about(kind, name);
         status.details["kind"] = json!(kind.kind);
         status.details["causes"] = causes
             .iter()
@@ -229,31 +208,18 @@ impl Status {
     }
 
     pub(crate) fn not_implemented(what: &str) -> Self {
-        Self::new(
-            501,
-            "NotImplemented",
-            format!("the test server does not serve {what}"),
-        )
+        Self::new(501, "NotImplemented", format!("the test server does not serve {what}"))
     }
 
     /// A failure with the usual reason of its code, for scripted faults.
     pub(crate) fn of_code(code: u16) -> Self {
         let (reason, message) = match code {
-            400 => (
-                "BadRequest",
-                "the server rejected our request for an unknown reason",
-            ),
+            400 => ("BadRequest", "the server rejected our request for an unknown reason"),
             401 => ("Unauthorized", "Unauthorized"),
             403 => ("Forbidden", "forbidden"),
-            404 => (
-                "NotFound",
-                "the server could not find the requested resource",
-            ),
+            404 => ("NotFound", "the server could not find the requested resource"),
             409 => ("Conflict", "the server reported a conflict"),
-            410 => (
-                "Expired",
-                "The resourceVersion for the provided watch is too old.",
-            ),
+            410 => ("Expired", "The resourceVersion for the provided watch is too old."),
             422 => (
                 "Invalid",
                 "the server rejected our request due to an error in our request",

@@ -97,10 +97,7 @@ impl Store {
         namespace: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Arc<Value>> + use<'a> {
         let start = (namespace.unwrap_or_default().to_owned(), String::new());
-        let rows = self
-            .tables
-            .get(key)
-            .map(|table| table.objects.range(start..));
+        let rows = self.tables.get(key).map(|table| table.objects.range(start..));
         rows.into_iter()
             .flatten()
             .take_while(move |((place, _), _)| namespace.is_none_or(|wanted| wanted == place))
@@ -173,26 +170,16 @@ impl Store {
         if after < table.forgotten {
             return Err(TooOld);
         }
-        let start = table
-            .history
-            .partition_point(|change| change.version <= after);
+        let start = table.history.partition_point(|change| change.version <= after);
         let ended = after < table.ended;
-        let upto = if ended {
-            table.ended
-        } else {
-            self.version.max(after)
-        };
+        let upto = if ended { table.ended } else { self.version.max(after) };
         let changes = table
             .history
             .range(start..)
             .take_while(|change| change.version <= upto)
             .cloned()
             .collect();
-        Ok(Missed {
-            changes,
-            upto,
-            ended,
-        })
+        Ok(Missed { changes, upto, ended })
     }
 
     /// Marks a kind as not served from now on.
@@ -237,11 +224,6 @@ impl Table {
 }
 
 fn place(object: &Value) -> (String, String) {
-    let text = |field: &str| {
-        object["metadata"][field]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     (text("namespace"), text("name"))
 }

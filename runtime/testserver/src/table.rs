@@ -66,10 +66,7 @@ pub(crate) fn table<'a>(
             let mut cells = vec![object["metadata"]["name"].clone()];
             cells.extend(columns.iter().map(|column| cell(column, object, now)));
             if !ages {
-                cells.push(json!(age(
-                    object["metadata"]["creationTimestamp"].as_str(),
-                    now
-                )));
+                cells.push(json!(age(object["metadata"]["creationTimestamp"].as_str(), now)));
             }
             let mut row = json!({"cells": cells});
             match include {
@@ -128,10 +125,7 @@ fn age(since: Option<&str>, now: Timestamp) -> String {
     let Some(since) = since.and_then(|text| text.parse::<Timestamp>().ok()) else {
         return "<unknown>".into();
     };
-    let seconds = now
-        .duration_since(since)
-        .max(SignedDuration::ZERO)
-        .as_secs();
+    let seconds = now.duration_since(since).max(SignedDuration::ZERO).as_secs();
     match seconds {
         0..120 => format!("{seconds}s"),
         120..7_200 => format!("{}m", seconds / 60),

@@ -78,9 +78,7 @@ impl Watch {
                 kind: "ADDED",
                 object: place.present(object),
             }));
-        } else if state.store.missed(&place.kind.key(), cursor).is_err()
-            && signals.borrow().refuse_old
-        {
+        } else if state.store.missed(&place.kind.key(), cursor).is_err() && signals.borrow().refuse_old {
             return Err(too_old(cursor, state.store.version()));
         }
         if options.initial_events {
@@ -143,10 +141,7 @@ impl Watch {
 
     /// The time that ages are counted to.
     pub(crate) fn now(&self) -> Timestamp {
-        self.cluster
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .timestamp()
+        self.cluster.lock().unwrap_or_else(PoisonError::into_inner).timestamp()
     }
 
     /// Takes what was missed since the last time.
@@ -159,11 +154,7 @@ impl Watch {
             return;
         };
         drop(cluster);
-        self.pending = missed
-            .changes
-            .iter()
-            .filter_map(|change| self.event(change))
-            .collect();
+        self.pending = missed.changes.iter().filter_map(|change| self.event(change)).collect();
         self.cursor = missed.upto;
         self.ended = missed.ended;
     }
@@ -182,9 +173,7 @@ impl Watch {
             (false, false) => return None,
             (false, true) => ("ADDED", Arc::clone(&change.object)),
             (true, true) => ("MODIFIED", Arc::clone(&change.object)),
-            (true, false) if change.action == Action::Deleted => {
-                ("DELETED", Arc::clone(&change.object))
-            }
+            (true, false) if change.action == Action::Deleted => ("DELETED", Arc::clone(&change.object)),
             (true, false) => {
                 let mut last = change.previous.as_deref().cloned().unwrap_or_default();
                 last["metadata"]["resourceVersion"] = json!(change.version.to_string());

@@ -29,16 +29,10 @@ const KEPT: [&str; 6] = [
     "namespace",
 ];
 
-const MODIFIED: &str =
-    "the object has been modified; please apply your changes to the latest version and try again";
+const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
 
 impl Cluster {
-    pub(crate) fn create(
-        &mut self,
-        place: &Place,
-        mut object: Value,
-        dry_run: bool,
-    ) -> Result<Arc<Value>, Status> {
+    pub(crate) fn create(&mut self, place: &Place, mut object: Value, dry_run: bool) -> Result<Arc<Value>, Status> {
         let kind = Arc::clone(&place.kind);
         check_identity(place, &mut object)?;
         let now = json!(self.now());
@@ -57,18 +51,12 @@ impl Cluster {
             metadata.remove(field);
         }
         metadata::tidy(metadata);
-        let prefix = metadata
-            .get("generateName")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
+        let prefix = metadata.get("generateName").and_then(Value::as_str).map(str::to_owned);
         let generated = !metadata.contains_key("name") && prefix.is_some();
         if let Some(prefix) = prefix.filter(|_| generated) {
             // The server cuts the prefix, so that five more characters fit.
             let prefix: String = prefix.chars().take(58).collect();
-            metadata.insert(
-                "name".into(),
-                json!(format!("{prefix}{}", self.next_suffix())),
-            );
+            metadata.insert("name".into(), json!(format!("{prefix}{}", self.next_suffix())));
         }
         let metadata = metadata_of(&mut object);
         metadata.insert("creationTimestamp".into(), now);
@@ -88,18 +76,11 @@ impl Cluster {
         {
             fields.remove("status");
             if let Some(status) = kind.traits.initial_status {
-                fields.insert(
-                    "status".into(),
-                    serde_json::from_str(status).unwrap_or_default(),
-                );
+                fields.insert("status".into(), serde_json::from_str(status).unwrap_or_default());
             }
         }
         self.complete(place, None, &mut object)?;
-        if self
-            .store
-            .get(&kind.key(), &place.namespace, &name)
-            .is_some()
-        {
+        if self.store.get(&kind.key(), &place.namespace, &name).is_some() {
             return Err(Status::already_exists(&kind, &name));
         }
         if dry_run {
@@ -144,10 +125,7 @@ impl Cluster {
                 metadata.insert(field.into(), value.clone());
             }
         }
-        metadata.insert(
-            "resourceVersion".into(),
-            current["metadata"]["resourceVersion"].clone(),
-        );
+        metadata.insert("resourceVersion".into(), current["metadata"]["resourceVersion"].clone());
         metadata::tidy(metadata);
         self.complete(place, Some(&current), &mut object)?;
         if object == *current {
@@ -175,20 +153,13 @@ impl Cluster {
     }
 
     /// Prunes, defaults and checks an object that is about to be stored.
-    fn complete(
-        &mut self,
-        place: &Place,
-        current: Option<&Value>,
-        object: &mut Value,
-    ) -> Result<(), Status> {
+    fn complete(&mut self, place: &Place, current: Option<&Value>, object: &mut Value) -> Result<(), Status> {
         let kind = &place.kind;
         let mut causes = Vec::new();
         let metadata = metadata_of(object);
         causes.extend(metadata::validate(metadata, kind.traits.naming));
         if let Some(old) = current.map(|current| &current["metadata"])
-            && let Some(old) = old
-                .as_object()
-                .filter(|old| old.contains_key("deletionTimestamp"))
+            && let Some(old) = old.as_object().filter(|old| old.contains_key("deletionTimestamp"))
         {
             causes.extend(metadata::new_finalizers(old, metadata));
         }
@@ -197,9 +168,7 @@ impl Cluster {
         }
         if kind.plural == "namespaces" && kind.group.is_empty() {
             let name = json!(name_of(object));
-            metadata_of(object)
-                .entry("labels")
-                .or_insert_with(|| json!({}))["kubernetes.io/metadata.name"] = name;
+            metadata_of(object).entry("labels").or_insert_with(|| json!({}))["kubernetes.io/metadata.name"] = name;
         }
         if crds::is_crd(kind) {
             causes.extend(crds::complete(object, current, &self.now()));
@@ -214,8 +183,7 @@ impl Cluster {
     fn check_namespace(&self, place: &Place, name: &str) -> Result<(), Status> {
         let namespaces = self.place("", "v1", "namespaces", None)?;
         let namespace = self.store.get(&namespaces.kind.key(), "", &place.namespace);
-        let namespace =
-            namespace.ok_or_else(|| Status::not_found(&namespaces.kind, &place.namespace))?;
+        let namespace = namespace.ok_or_else(|| Status::not_found(&namespaces.kind, &place.namespace))?;
         if namespace["metadata"].get("deletionTimestamp").is_some() {
             let why = format!(
                 "unable to create new content in namespace {} because it is being terminated",
@@ -245,10 +213,7 @@ impl Cluster {
 }
 
 pub(crate) fn name_of(object: &Value) -> String {
-    object["metadata"]["name"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The metadata of an object whose identity was checked.
@@ -256,9 +221,7 @@ fn metadata_of(object: &mut Value) -> &mut Map<String, Value> {
     if !object["metadata"].is_object() {
         object["metadata"] = json!({});
     }
-    object["metadata"]
-        .as_object_mut()
-        .expect("metadata was made an object")
+    object["metadata"].as_object_mut().expect("metadata was made an object")
 }
 
 fn copy_field(from: &Value, to: &mut Value, field: &str) {
@@ -274,27 +237,15 @@ fn copy_field(from: &Value, to: &mut Value, field: &str) {
 fn check_identity(place: &Place, object: &mut Value) -> Result<(), Status> {
     let kind = &place.kind;
     if !object.is_object() {
-        let message = format!(
-            "the object provided is unrecognized (must be of type {})",
-            kind.kind
-        );
+        let message = format!("the object provided is unrecognized (must be of type {})", kind.kind);
         return Err(Status::bad_request(message));
     }
     metadata::check_shape(object)?;
     if kind.custom && object["kind"].as_str().is_none_or(str::is_empty) {
-        return Err(Status::bad_request(format!(
-            "Object 'Kind' is missing in '{object}'"
-        )));
+        return Err(Status::bad_request(format!("Object 'Kind' is missing in '{object}'")));
     }
-    for (field, wanted) in [
-        ("apiVersion", place.api_version()),
-        ("kind", kind.kind.clone()),
-    ] {
-        match object
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-        {
+    for (field, wanted) in [("apiVersion", place.api_version()), ("kind", kind.kind.clone())] {
+        match object.get(field).and_then(Value::as_str).unwrap_or_default() {
             // Requests for built-in kinds may leave out what the path says already.
             "" if !kind.custom => object[field] = json!(wanted),
             given if given == wanted => {}
@@ -309,17 +260,13 @@ fn check_identity(place: &Place, object: &mut Value) -> Result<(), Status> {
             }
             given => {
                 let version = &place.version;
-                let message =
-                    format!("{given} in version \"{version}\" cannot be handled as a {wanted}");
+                let message = format!("{given} in version \"{version}\" cannot be handled as a {wanted}");
                 return Err(Status::bad_request(message));
             }
         }
     }
     let metadata = metadata_of(object);
-    let given = metadata
-        .get("namespace")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let given = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
     if !given.is_empty() && given != place.namespace {
         return Err(Status::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
@@ -358,18 +305,12 @@ fn check_preconditions(
     for field in ["uid", "deletionTimestamp"] {
         let may_differ = field == "deletionTimestamp" && current.get(field).is_some();
         if let Some(value) = given(field).filter(|&value| !may_differ && current[field] != *value) {
-            let cause = Cause::invalid(
-                format!("metadata.{field}"),
-                &json!(value),
-                "field is immutable",
-            );
+            let cause = Cause::invalid(format!("metadata.{field}"), &json!(value), "field is immutable");
             return Err(Status::invalid(&place.kind, name, &[cause]));
         }
     }
     match given("resourceVersion") {
-        Some(version) if current["resourceVersion"] != *version => {
-            Err(Status::conflict(&place.kind, name, MODIFIED))
-        }
+        Some(version) if current["resourceVersion"] != *version => Err(Status::conflict(&place.kind, name, MODIFIED)),
         None if !place.kind.traits.unconditional => {
             let message = "Invalid value: 0x0: must be specified for an update".into();
             let field = "metadata.resourceVersion".into();

@@ -1,8 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::{
-    ALL, CRDS, HERE, MERGE, brief, crd, create, delete, get, greeting, patch, send, server, watch,
-};
+use crate::support::{ALL, CRDS, HERE, MERGE, brief, crd, create, delete, get, greeting, patch, send, server, watch};
 
 #[tokio::test(start_paused = true)]
 async fn a_definition_is_completed_and_served_at_once() {
@@ -39,10 +37,7 @@ async fn a_bad_definition_is_refused() {
         let mut crd = crd();
         *crd.pointer_mut(path).unwrap() = value;
         let (code, status) = send(&server, "POST", CRDS, "application/json", crd).await;
-        assert_eq!(
-            (code, &status["details"]["causes"][0]["field"]),
-            (422, &json!(field))
-        );
+        assert_eq!((code, &status["details"]["causes"][0]["field"]), (422, &json!(field)));
     }
 }
 
@@ -67,10 +62,7 @@ async fn faults_are_told_with_their_paths() {
         let mut object = greeting("hello");
         object["spec"] = spec;
         let (code, status) = send(&server, "POST", HERE, "application/json", object).await;
-        assert_eq!(
-            (code, &status["details"]["kind"]),
-            (422, &json!("Greeting"))
-        );
+        assert_eq!((code, &status["details"]["kind"]), (422, &json!("Greeting")));
         let causes = status["details"]["causes"].as_array().unwrap().iter();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         causes
@@ -122,10 +114,7 @@ async fn objects_are_shown_in_the_version_asked_for() {
     .await;
     assert_eq!(object["apiVersion"], "demo.example.com/v1beta1");
     let mut events = watch(&server, path, "").await;
-    assert_eq!(
-        events.next().await.unwrap().1["apiVersion"],
-        "demo.example.com/v1beta1"
-    );
+    assert_eq!(events.next().await.unwrap().1["apiVersion"], "demo.example.com/v1beta1");
     assert_eq!(
         get(&server, HERE).await.1["items"][0]["apiVersion"],
         "demo.example.com/v1"
@@ -167,12 +156,7 @@ async fn without_the_status_endpoint_the_status_is_content() {
         (&object["status"]["a"], &object["metadata"]["generation"]),
         (&json!(2), &json!(2))
     );
-    assert_eq!(
-        patch(&server, &format!("{path}/status"), MERGE, json!({}))
-            .await
-            .0,
-        404
-    );
+    assert_eq!(patch(&server, &format!("{path}/status"), MERGE, json!({})).await.0, 404);
 }
 
 #[tokio::test(start_paused = true)]

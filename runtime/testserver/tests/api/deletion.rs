@@ -1,8 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    ALL, CRDS, HELLO, HERE, JSON, MERGE, brief, create, delete, get, greeting, patch, send, server,
-    version, watch,
+    ALL, CRDS, HELLO, HERE, JSON, MERGE, brief, create, delete, get, greeting, patch, send, server, version, watch,
 };
 
 fn held(name: &str) -> Value {
@@ -40,10 +39,7 @@ async fn an_object_with_finalizers_waits_for_them() {
     );
     assert!(object["metadata"]["deletionTimestamp"].is_string());
     assert_eq!(object["metadata"]["generation"], 2);
-    assert_eq!(
-        events.next().await,
-        Some(("MODIFIED".into(), object.clone()))
-    );
+    assert_eq!(events.next().await, Some(("MODIFIED".into(), object.clone())));
     assert_eq!(
         delete(&server, HELLO).await,
         (200, object.clone()),
@@ -55,10 +51,7 @@ async fn an_object_with_finalizers_waits_for_them() {
     assert_eq!(code, 422);
     let text = "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, \
                 found new finalizers []string{\"example.com/x\"}";
-    assert!(
-        status["message"].as_str().unwrap().ends_with(text),
-        "{status}"
-    );
+    assert!(status["message"].as_str().unwrap().ends_with(text), "{status}");
 
     let body = json!([{"op": "remove", "path": "/metadata/finalizers"}]);
     let (code, last) = patch(&server, HELLO, JSON, body).await;
@@ -76,13 +69,7 @@ async fn an_object_with_finalizers_waits_for_them() {
 async fn finalizers_may_also_go_before_the_deletion() {
     let server = server();
     create(&server, held("hello")).await;
-    let (_, object) = patch(
-        &server,
-        HELLO,
-        MERGE,
-        json!({"metadata": {"finalizers": []}}),
-    )
-    .await;
+    let (_, object) = patch(&server, HELLO, MERGE, json!({"metadata": {"finalizers": []}})).await;
     assert!(object["metadata"].get("finalizers").is_none());
     assert_eq!(get(&server, HELLO).await.0, 200);
 }
@@ -94,20 +81,10 @@ async fn preconditions_protect_from_deleting_another_object() {
     let body = |field: &str, value: &Value| json!({"preconditions": {field: value}});
     for field in ["uid", "resourceVersion"] {
         let wrong = body(field, &json!("1"));
-        assert_eq!(
-            send(&server, "DELETE", HELLO, "application/json", wrong)
-                .await
-                .0,
-            409
-        );
+        assert_eq!(send(&server, "DELETE", HELLO, "application/json", wrong).await.0, 409);
     }
     let right = body("uid", &object["metadata"]["uid"]);
-    assert_eq!(
-        send(&server, "DELETE", HELLO, "application/json", right)
-            .await
-            .0,
-        200
-    );
+    assert_eq!(send(&server, "DELETE", HELLO, "application/json", right).await.0, 200);
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,18 +115,10 @@ async fn a_namespace_goes_when_it_is_empty() {
     .await;
     let place = "/apis/demo.example.com/v1/namespaces/lab/greetings";
     for object in [held("held"), greeting("free")] {
-        assert_eq!(
-            send(&server, "POST", place, "application/json", object)
-                .await
-                .0,
-            201
-        );
+        assert_eq!(send(&server, "POST", place, "application/json", object).await.0, 201);
     }
     let (code, namespace) = delete(&server, "/api/v1/namespaces/lab").await;
-    assert_eq!(
-        (code, &namespace["status"]["phase"]),
-        (200, &json!("Terminating"))
-    );
+    assert_eq!((code, &namespace["status"]["phase"]), (200, &json!("Terminating")));
     assert_eq!(get(&server, &format!("{place}/free")).await.0, 404);
     let (code, status) = send(&server, "POST", place, "application/json", greeting("late")).await;
     assert_eq!((code, &status["reason"]), (403, &json!("Forbidden")));
@@ -199,18 +168,9 @@ async fn a_definition_goes_with_its_last_object() {
     assert_eq!(events.brief().await, brief("MODIFIED", "hello"));
     assert_eq!(get(&server, &crd).await.0, 200);
 
-    patch(
-        &server,
-        HELLO,
-        MERGE,
-        json!({"metadata": {"finalizers": null}}),
-    )
-    .await;
+    patch(&server, HELLO, MERGE, json!({"metadata": {"finalizers": null}})).await;
     assert_eq!(events.brief().await, brief("DELETED", "hello"));
     assert_eq!(events.brief().await, None, "the stream ends with the kind");
-    assert_eq!(
-        (get(&server, &crd).await.0, get(&server, ALL).await.0),
-        (404, 404)
-    );
+    assert_eq!((get(&server, &crd).await.0, get(&server, ALL).await.0), (404, 404));
     assert_eq!(get(&server, "/apis/demo.example.com/v1").await.0, 404);
 }

@@ -59,11 +59,7 @@ async fn unknown_paths_are_not_found() {
         "/",
     ] {
         let (code, status) = get(&server, path).await;
-        assert_eq!(
-            (code, &status["reason"]),
-            (404, &json!("NotFound")),
-            "{path}"
-        );
+        assert_eq!((code, &status["reason"]), (404, &json!("NotFound")), "{path}");
     }
     assert_eq!(send(&server, "POST", "/apis", "", "").await.0, 405);
     assert_eq!(send(&server, "POST", "/api/v1/pods", "", "{}").await.0, 405);
@@ -78,14 +74,7 @@ async fn the_server_is_healthy_and_permissive() {
     assert_eq!(get(&server, "/version").await.1["major"], "1");
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     let spec = json!({"resourceAttributes": {"verb": "list", "resource": "pods"}});
-    let (code, review) = send(
-        &server,
-        "POST",
-        path,
-        "application/json",
-        json!({"spec": spec}),
-    )
-    .await;
+    let (code, review) = send(&server, "POST", path, "application/json", json!({"spec": spec})).await;
     assert_eq!(
         (code, &review["status"], &review["spec"]),
         (201, &json!({"allowed": true}), &spec)

@@ -5,9 +5,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 use tower::Service as _;
 
-use crate::support::{
-    ALL, HELLO, HERE, MERGE, create, get, greeting, patch, request, send, server, try_send,
-};
+use crate::support::{ALL, HELLO, HERE, MERGE, create, get, greeting, patch, request, send, server, try_send};
 
 #[tokio::test(start_paused = true)]
 async fn requests_fail_as_often_as_planned() {
@@ -30,11 +28,7 @@ async fn requests_fail_as_often_as_planned() {
 async fn a_refusal_may_ask_to_come_again() {
     let server = server();
     server.fail_next("", "", Failure::retry_after(429, 7), 1);
-    let response = server
-        .service()
-        .call(request("GET", ALL, "", ""))
-        .await
-        .unwrap();
+    let response = server.service().call(request("GET", ALL, "", "")).await.unwrap();
     assert_eq!(
         (
             response.status().as_u16(),
@@ -47,14 +41,7 @@ async fn a_refusal_may_ask_to_come_again() {
 #[tokio::test(start_paused = true)]
 async fn connections_break_before_or_after_the_work() {
     let server = server();
-    let post = |name: &str| {
-        request(
-            "POST",
-            HERE,
-            "application/json",
-            &greeting(name).to_string(),
-        )
-    };
+    let post = |name: &str| request("POST", HERE, "application/json", &greeting(name).to_string());
     server.fail_next("POST", "", Failure::Reset, 1);
     assert!(try_send(&server, post("a")).await.is_err());
     server.fail_next("POST", "", Failure::LostResponse, 1);
@@ -73,11 +60,7 @@ async fn connections_break_before_or_after_the_work() {
 async fn requests_hang_or_come_late() {
     let server = server();
     server.fail_next("GET", "", Failure::Hang, 1);
-    assert!(
-        timeout(Duration::from_secs(3600), get(&server, ALL))
-            .await
-            .is_err()
-    );
+    assert!(timeout(Duration::from_secs(3600), get(&server, ALL)).await.is_err());
     server.fail_next("GET", "", Failure::Delay(Duration::from_secs(5)), 1);
     let start = Instant::now();
     assert_eq!(get(&server, ALL).await.0, 200);
@@ -98,19 +81,10 @@ async fn requests_are_recorded() {
     )
     .await;
     let requests = server.requests();
-    assert_eq!(
-        (requests[0].method.as_str(), requests[0].status),
-        ("GET", None)
-    );
+    assert_eq!((requests[0].method.as_str(), requests[0].status), ("GET", None));
     let patch = &requests[1];
-    assert_eq!(
-        (patch.path.as_str(), patch.query.as_str()),
-        (HELLO, "fieldManager=me")
-    );
-    assert_eq!(
-        (patch.content_type.as_str(), patch.status),
-        (MERGE, Some(404))
-    );
+    assert_eq!((patch.path.as_str(), patch.query.as_str()), (HELLO, "fieldManager=me"));
+    assert_eq!((patch.content_type.as_str(), patch.status), (MERGE, Some(404)));
     assert_eq!(patch.body, Some(json!({"a": 1})));
     server.clear_requests();
     assert!(server.requests().is_empty());

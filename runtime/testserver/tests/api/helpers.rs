@@ -24,10 +24,7 @@ async fn applying_creates_and_replaces_with_status() {
     );
     assert_eq!(second["metadata"]["uid"], first["metadata"]["uid"]);
     let third = server.apply(greeting("hello")).unwrap();
-    assert_eq!(
-        third["status"], second["status"],
-        "a status that is not given stays"
-    );
+    assert_eq!(third["status"], second["status"], "a status that is not given stays");
     assert_eq!(
         server
             .apply(json!({"apiVersion": "v9", "kind": "Nothing"}))
@@ -52,10 +49,7 @@ async fn objects_are_read_changed_and_deleted() {
         .unwrap();
     assert_eq!(patched["status"], json!({"a": 1}));
     server.delete(GREETINGS, here, "hello").unwrap();
-    assert_eq!(
-        server.delete(GREETINGS, here, "hello").unwrap_err().reason,
-        "NotFound"
-    );
+    assert_eq!(server.delete(GREETINGS, here, "hello").unwrap_err().reason, "NotFound");
     assert_eq!(
         server.list(Resource::new("", "v1", "nothings"), None),
         Vec::<Value>::new()
@@ -75,9 +69,7 @@ async fn waiting_ends_with_the_expected_state() {
     });
     let start = Instant::now();
     let object = server
-        .wait_for(GREETINGS, Some("default"), "hello", |object| {
-            object.is_some()
-        })
+        .wait_for(GREETINGS, Some("default"), "hello", |object| object.is_some())
         .await
         .unwrap();
     assert_eq!(
@@ -85,15 +77,10 @@ async fn waiting_ends_with_the_expected_state() {
         (Duration::from_secs(3), &json!("bob"))
     );
     let gone = server
-        .wait_for(GREETINGS, Some("default"), "hello", |object| {
-            object.is_none()
-        })
+        .wait_for(GREETINGS, Some("default"), "hello", |object| object.is_none())
         .await
         .unwrap();
-    assert_eq!(
-        (start.elapsed(), gone),
-        (Duration::from_secs(6), Value::Null)
-    );
+    assert_eq!((start.elapsed(), gone), (Duration::from_secs(6), Value::Null));
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,8 +114,5 @@ async fn changes_by_helpers_are_watched_too() {
 async fn timestamps_come_from_the_given_clock() {
     let server = Server::with_clock(|| "2020-02-20T20:20:20.5Z".parse().unwrap());
     let namespace = server.get(NAMESPACES, None, "default").unwrap();
-    assert_eq!(
-        namespace["metadata"]["creationTimestamp"],
-        "2020-02-20T20:20:20Z"
-    );
+    assert_eq!(namespace["metadata"]["creationTimestamp"], "2020-02-20T20:20:20Z");
 }

@@ -47,19 +47,14 @@ async fn lists_are_limited_to_namespaces_and_selectors() {
     assert_eq!(names(&get(&server, other).await.1), ["b"]);
     assert_eq!(
         names(
-            &get(
-                &server,
-                &format!("{ALL}?fieldSelector=metadata.namespace%3Ddefault")
-            )
-            .await
-            .1
+            &get(&server, &format!("{ALL}?fieldSelector=metadata.namespace%3Ddefault"))
+                .await
+                .1
         ),
         ["a"]
     );
     assert_eq!(
-        get(&server, &format!("{ALL}?fieldSelector=spec.who%3Dbob"))
-            .await
-            .0,
+        get(&server, &format!("{ALL}?fieldSelector=spec.who%3Dbob")).await.0,
         400
     );
 }
@@ -74,12 +69,9 @@ async fn events_are_selected_by_what_they_are_about() {
     }
     assert_eq!(
         names(
-            &get(
-                &server,
-                &format!("{place}?fieldSelector=involvedObject.name%3Db")
-            )
-            .await
-            .1
+            &get(&server, &format!("{place}?fieldSelector=involvedObject.name%3Db"))
+                .await
+                .1
         ),
         ["b"]
     );
@@ -114,44 +106,27 @@ async fn pages_show_the_state_of_the_first_one() {
     server.compact();
     let (code, status) = get(&server, &next(&first)).await;
     assert_eq!((code, &status["reason"]), (410, &json!("Expired")));
-    assert_eq!(
-        get(&server, &format!("{HERE}?continue=nonsense")).await.0,
-        400
-    );
+    assert_eq!(get(&server, &format!("{HERE}?continue=nonsense")).await.0, 400);
 }
 
 #[tokio::test(start_paused = true)]
 async fn versions_of_lists_are_checked() {
     let server = server();
-    assert_eq!(
-        get(&server, &format!("{HERE}?resourceVersion=0")).await.0,
-        200
-    );
-    assert_eq!(
-        get(&server, &format!("{HERE}?resourceVersion=x")).await.0,
-        400
-    );
+    assert_eq!(get(&server, &format!("{HERE}?resourceVersion=0")).await.0, 200);
+    assert_eq!(get(&server, &format!("{HERE}?resourceVersion=x")).await.0, 400);
     let (code, status) = get(&server, &format!("{HERE}?resourceVersion=999")).await;
+    assert_eq!((code, &status["details"]["retryAfterSeconds"]), (504, &json!(1)));
     assert_eq!(
-        (code, &status["details"]["retryAfterSeconds"]),
-        (504, &json!(1))
-    );
-    assert_eq!(
-        get(
-            &server,
-            &format!("{HERE}?resourceVersion=1&resourceVersionMatch=Exact")
-        )
-        .await
-        .0,
+        get(&server, &format!("{HERE}?resourceVersion=1&resourceVersionMatch=Exact"))
+            .await
+            .0,
         410
     );
 }
 
 async fn accepting(server: &kopf_testserver::Server, path: &str, accept: &str) -> Value {
     let mut request = request("GET", path, "", "");
-    request
-        .headers_mut()
-        .insert("accept", accept.parse().unwrap());
+    request.headers_mut().insert("accept", accept.parse().unwrap());
     let response = server.service().call(request).await.unwrap();
     serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
 }
@@ -170,10 +145,7 @@ async fn tables_show_printer_columns() {
             .map(|column| &column["name"]);
         assert_eq!(columns.collect::<Vec<_>>(), ["Name", "Who", "Age"]);
         let row = &table["rows"][0];
-        assert_eq!(
-            (&row["cells"][0], &row["cells"][1]),
-            (&json!("hello"), &json!("bob"))
-        );
+        assert_eq!((&row["cells"][0], &row["cells"][1]), (&json!("hello"), &json!("bob")));
         assert_eq!(row["object"]["kind"], "PartialObjectMetadata");
     }
 }

@@ -9,12 +9,7 @@ async fn a_created_object_gets_its_identity() {
     assert_eq!(object["metadata"]["namespace"], "default");
     assert_eq!(object["metadata"]["generation"], 1);
     assert_eq!(object["metadata"]["uid"].as_str().unwrap().len(), 36);
-    assert!(
-        object["metadata"]["creationTimestamp"]
-            .as_str()
-            .unwrap()
-            .ends_with('Z')
-    );
+    assert!(object["metadata"]["creationTimestamp"].as_str().unwrap().ends_with('Z'));
     assert_eq!(get(&server, HELLO).await, (200, object));
 }
 
@@ -23,10 +18,7 @@ async fn names_are_generated_and_taken_only_once() {
     let server = server();
     let mut object = greeting("");
     object["metadata"] = json!({"generateName": "hello-"});
-    let (first, second) = (
-        create(&server, object.clone()).await,
-        create(&server, object).await,
-    );
+    let (first, second) = (create(&server, object.clone()).await, create(&server, object).await);
     let name = first["metadata"]["name"].as_str().unwrap();
     assert!(name.starts_with("hello-") && name.len() == 11);
     assert_ne!(first["metadata"]["name"], second["metadata"]["name"]);
@@ -94,11 +86,7 @@ async fn bad_requests_are_told_apart() {
             422,
             "metadata.labels: Invalid value",
         ),
-        (
-            with(json!({"name": "a", "labels": {"key": 1}})),
-            400,
-            "metadata.labels",
-        ),
+        (with(json!({"name": "a", "labels": {"key": 1}})), 400, "metadata.labels"),
         (
             with(json!({"name": "a", "annotations": {"a/b/c": ""}})),
             422,
@@ -138,14 +126,7 @@ async fn bad_requests_are_told_apart() {
     }
     let (code, _) = send(&server, "POST", HERE, "application/yaml", "kind: Greeting").await;
     assert_eq!(code, 415);
-    let (code, _) = send(
-        &server,
-        "POST",
-        HERE,
-        "application/json",
-        " ".repeat(3 << 20) + "{}",
-    )
-    .await;
+    let (code, _) = send(&server, "POST", HERE, "application/json", " ".repeat(3 << 20) + "{}").await;
     assert_eq!(code, 413);
 }
 
@@ -155,10 +136,7 @@ async fn a_replacement_needs_the_current_version() {
     let mut object = create(&server, greeting("hello")).await;
     object["spec"]["who"] = json!("eve");
     let (code, replaced) = send(&server, "PUT", HELLO, "application/json", &object).await;
-    assert_eq!(
-        (code, &replaced["metadata"]["generation"]),
-        (200, &json!(2))
-    );
+    assert_eq!((code, &replaced["metadata"]["generation"]), (200, &json!(2)));
 
     let (code, status) = send(&server, "PUT", HELLO, "application/json", &object).await;
     assert_eq!((code, &status["reason"]), (409, &json!("Conflict")));
@@ -194,14 +172,7 @@ async fn kept_metadata_cannot_be_changed() {
 async fn a_dry_run_stores_nothing() {
     let server = server();
     let path = format!("{HERE}?dryRun=All");
-    let (code, object) = send(
-        &server,
-        "POST",
-        &path,
-        "application/json",
-        greeting("hello"),
-    )
-    .await;
+    let (code, object) = send(&server, "POST", &path, "application/json", greeting("hello")).await;
     assert_eq!((code, &object["spec"]["tone"]), (201, &json!("warm")));
     assert_eq!(get(&server, HELLO).await.0, 404);
 
@@ -231,8 +202,7 @@ async fn namespaces_must_exist_first() {
 #[tokio::test(start_paused = true)]
 async fn events_are_created_without_saying_what_they_are() {
     let server = server();
-    let event =
-        json!({"metadata": {"generateName": "kopf-event-"}, "type": "Normal", "reason": "Logging"});
+    let event = json!({"metadata": {"generateName": "kopf-event-"}, "type": "Normal", "reason": "Logging"});
     let path = "/api/v1/namespaces/default/events";
     let (code, event) = send(&server, "POST", path, "application/json", event).await;
     assert_eq!(

@@ -1,8 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::{
-    HELLO, JSON, MERGE, create, get, greeting, patch, send, server, version, watch,
-};
+use crate::support::{HELLO, JSON, MERGE, create, get, greeting, patch, send, server, version, watch};
 
 #[tokio::test(start_paused = true)]
 async fn a_merge_patch_changes_and_removes() {
@@ -32,19 +30,10 @@ async fn a_patch_without_effect_is_no_change() {
         json!({"spec": {"who": "bob"}}),
         json!({"metadata": {"labels": {"a": null}}}),
     ] {
-        assert_eq!(
-            patch(&server, HELLO, MERGE, body).await,
-            (200, object.clone())
-        );
+        assert_eq!(patch(&server, HELLO, MERGE, body).await, (200, object.clone()));
     }
-    assert_eq!(
-        patch(&server, HELLO, JSON, json!([])).await,
-        (200, object.clone())
-    );
-    assert_eq!(
-        patch(&server, HELLO, JSON, Value::Null).await,
-        (200, object)
-    );
+    assert_eq!(patch(&server, HELLO, JSON, json!([])).await, (200, object.clone()));
+    assert_eq!(patch(&server, HELLO, JSON, Value::Null).await, (200, object));
     assert!(events.is_silent().await);
 }
 
@@ -61,15 +50,9 @@ async fn changes_of_metadata_keep_the_generation() {
 async fn a_version_in_a_merge_patch_is_a_precondition() {
     let server = server();
     let object = create(&server, greeting("hello")).await;
-    let body =
-        |version: &str| json!({"metadata": {"resourceVersion": version}, "spec": {"who": "eve"}});
+    let body = |version: &str| json!({"metadata": {"resourceVersion": version}, "spec": {"who": "eve"}});
     assert_eq!(patch(&server, HELLO, MERGE, body("1")).await.0, 409);
-    assert_eq!(
-        patch(&server, HELLO, MERGE, body(&version(&object)))
-            .await
-            .0,
-        200
-    );
+    assert_eq!(patch(&server, HELLO, MERGE, body(&version(&object))).await.0, 200);
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,12 +105,7 @@ async fn bad_patches_are_told_apart() {
         let (found, status) = send(&server, "PATCH", HELLO, content_type, body).await;
         assert_eq!(found, code, "{content_type} {body}: {status}");
     }
-    assert_eq!(
-        patch(&server, &format!("{HELLO}-2"), MERGE, json!({}))
-            .await
-            .0,
-        404
-    );
+    assert_eq!(patch(&server, &format!("{HELLO}-2"), MERGE, json!({})).await.0, 404);
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,13 +124,7 @@ async fn the_status_has_an_endpoint_of_its_own() {
         (200, &json!("bob"), &json!({"ready": true}))
     );
     assert_eq!(object["metadata"]["generation"], 1);
-    let (_, object) = patch(
-        &server,
-        HELLO,
-        MERGE,
-        json!({"spec": {"who": "eve"}, "status": null}),
-    )
-    .await;
+    let (_, object) = patch(&server, HELLO, MERGE, json!({"spec": {"who": "eve"}, "status": null})).await;
     assert_eq!(
         (&object["spec"]["who"], &object["status"]),
         (&json!("eve"), &json!({"ready": true}))
@@ -182,17 +154,10 @@ async fn kinds_without_the_status_endpoint_say_so() {
     )
     .await;
     assert_eq!(
-        patch(&server, &format!("{path}/a/status"), MERGE, json!({}))
-            .await
-            .0,
+        patch(&server, &format!("{path}/a/status"), MERGE, json!({})).await.0,
         404
     );
-    assert_eq!(
-        get(&server, "/api/v1/namespaces/default/pods/a/log")
-            .await
-            .0,
-        501
-    );
+    assert_eq!(get(&server, "/api/v1/namespaces/default/pods/a/log").await.0, 501);
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,9 +181,6 @@ async fn a_strategic_patch_merges_lists_of_built_in_kinds() {
     let (code, object) = patch(&server, &format!("{path}/web"), strategic, body).await;
     assert_eq!(code, 200, "{object}");
     let merged = json!([{"name": "b", "image": "b:2"}, {"name": "c", "image": "c:1"}]);
-    assert_eq!(
-        object["spec"]["template"]["spec"],
-        json!({"containers": merged})
-    );
+    assert_eq!(object["spec"]["template"]["spec"], json!({"containers": merged}));
     assert_eq!(object["metadata"]["finalizers"], json!(["example.com/b"]));
 }

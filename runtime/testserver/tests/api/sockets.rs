@@ -44,7 +44,10 @@ async fn a_scripted_reset_closes_the_connection() {
     let listening = server.listen("127.0.0.1:0").await.unwrap();
     server.fail_next("GET", "/version", Failure::Reset, 1);
     let mut stream = TcpStream::connect(listening.address()).await.unwrap();
-    stream.write_all(b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n")
+        .await
+        .unwrap();
     let mut answer = Vec::new();
     let end = stream.read_to_end(&mut answer).await;
     assert!(end.is_err() || answer.is_empty());

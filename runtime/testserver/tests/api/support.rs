@@ -78,12 +78,7 @@ pub(crate) async fn delete(server: &Server, path: &str) -> (u16, Value) {
     send(server, "DELETE", path, "", "").await
 }
 
-pub(crate) async fn patch(
-    server: &Server,
-    path: &str,
-    content_type: &str,
-    body: Value,
-) -> (u16, Value) {
+pub(crate) async fn patch(server: &Server, path: &str, content_type: &str, body: Value) -> (u16, Value) {
     send(server, "PATCH", path, content_type, body).await
 }
 
@@ -95,41 +90,25 @@ pub(crate) async fn send(
     content_type: &str,
     body: impl ToString,
 ) -> (u16, Value) {
-    try_send(
-        server,
-        request(method, path, content_type, &body.to_string()),
-    )
-    .await
-    .unwrap()
+    try_send(server, request(method, path, content_type, &body.to_string()))
+        .await
+        .unwrap()
 }
 
-pub(crate) fn request(
-    method: &str,
-    path: &str,
-    content_type: &str,
-    body: &str,
-) -> Request<Full<Bytes>> {
+pub(crate) fn request(method: &str, path: &str, content_type: &str, body: &str) -> Request<Full<Bytes>> {
     let request = Request::builder()
         .method(method)
         .uri(path)
         .header("content-type", content_type);
-    request
-        .body(Full::new(Bytes::from(body.to_owned())))
-        .unwrap()
+    request.body(Full::new(Bytes::from(body.to_owned()))).unwrap()
 }
 
-pub(crate) async fn try_send(
-    server: &Server,
-    request: Request<Full<Bytes>>,
-) -> std::io::Result<(u16, Value)> {
+pub(crate) async fn try_send(server: &Server, request: Request<Full<Bytes>>) -> std::io::Result<(u16, Value)> {
     let response = server.service().call(request).await?;
     let code = response.status().as_u16();
     let body = response.into_body().collect().await?.to_bytes();
     let value = serde_json::from_slice(&body);
-    Ok((
-        code,
-        value.unwrap_or_else(|_| json!(String::from_utf8_lossy(&body))),
-    ))
+    Ok((code, value.unwrap_or_else(|_| json!(String::from_utf8_lossy(&body)))))
 }
 
 /// An open watch.
@@ -144,42 +123,26 @@ impl Events {
         let line = frame.into_data().unwrap();
         assert!(line.ends_with(b"\n"));
         let event: Value = serde_json::from_slice(&line).unwrap();
-        Some((
-            event["type"].as_str().unwrap().to_owned(),
-            event["object"].clone(),
-        ))
+        Some((event["type"].as_str().unwrap().to_owned(), event["object"].clone()))
     }
 
     /// The next event as its type and the name of its object.
     pub(crate) async fn brief(&mut self) -> Option<(String, String)> {
         let (kind, object) = self.next().await?;
-        Some((
-            kind,
-            object["metadata"]["name"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
-        ))
+        Some((kind, object["metadata"]["name"].as_str().unwrap_or_default().to_owned()))
     }
 
     /// Whether nothing is to be read now.
     pub(crate) async fn is_silent(&mut self) -> bool {
         let moment = std::time::Duration::from_millis(10);
-        tokio::time::timeout(moment, self.body.frame())
-            .await
-            .is_err()
+        tokio::time::timeout(moment, self.body.frame()).await.is_err()
     }
 }
 
 pub(crate) async fn watch(server: &Server, path: &str, query: &str) -> Events {
     let response = server
         .service()
-        .call(request(
-            "GET",
-            &format!("{path}?watch=true&{query}"),
-            "",
-            "",
-        ))
+        .call(request("GET", &format!("{path}?watch=true&{query}"), "", ""))
         .await
         .unwrap();
     assert_eq!(response.status(), 200);
@@ -189,10 +152,7 @@ pub(crate) async fn watch(server: &Server, path: &str, query: &str) -> Events {
 }
 
 pub(crate) fn version(object: &Value) -> String {
-    object["metadata"]["resourceVersion"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    object["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
 }
 
 /// What [`Events::brief`] gives for an event.

@@ -4,8 +4,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{
-    ALL, HELLO, HERE, MERGE, brief, create, delete, get, greeting, patch, send, server, version,
-    watch,
+    ALL, HELLO, HERE, MERGE, brief, create, delete, get, greeting, patch, send, server, version, watch,
 };
 
 #[tokio::test(start_paused = true)]
@@ -24,12 +23,7 @@ async fn a_watch_from_a_version_starts_after_it() {
     let server = server();
     let first = create(&server, greeting("hello")).await;
     patch(&server, HELLO, MERGE, json!({"spec": {"who": "eve"}})).await;
-    let mut events = watch(
-        &server,
-        ALL,
-        &format!("resourceVersion={}", version(&first)),
-    )
-    .await;
+    let mut events = watch(&server, ALL, &format!("resourceVersion={}", version(&first))).await;
     assert_eq!(events.next().await.unwrap().1["spec"]["who"], "eve");
     delete(&server, HELLO).await;
     assert_eq!(events.brief().await, brief("DELETED", "hello"));
@@ -40,14 +34,7 @@ async fn a_watch_sees_its_namespace_only() {
     let server = server();
     let mut events = watch(&server, HERE, "").await;
     let other = "/apis/demo.example.com/v1/namespaces/kube-system/greetings";
-    send(
-        &server,
-        "POST",
-        other,
-        "application/json",
-        greeting("other"),
-    )
-    .await;
+    send(&server, "POST", other, "application/json", greeting("other")).await;
     create(&server, greeting("hello")).await;
     assert_eq!(events.brief().await, brief("ADDED", "hello"));
 }
@@ -57,13 +44,7 @@ async fn objects_come_and_go_through_a_selector() {
     let server = server();
     let mut events = watch(&server, ALL, "labelSelector=a%3Db").await;
     create(&server, greeting("hello")).await;
-    patch(
-        &server,
-        HELLO,
-        MERGE,
-        json!({"metadata": {"labels": {"a": "b"}}}),
-    )
-    .await;
+    patch(&server, HELLO, MERGE, json!({"metadata": {"labels": {"a": "b"}}})).await;
     patch(&server, HELLO, MERGE, json!({"spec": {"who": "eve"}})).await;
     let (_, last) = patch(&server, HELLO, MERGE, json!({"metadata": {"labels": null}})).await;
     assert_eq!(events.brief().await, brief("ADDED", "hello"));
@@ -93,9 +74,7 @@ async fn a_forgotten_version_is_too_old() {
 
     server.refuse_old_watches(true);
     assert_eq!(
-        get(&server, &format!("{ALL}?watch=true&resourceVersion=4"))
-            .await
-            .0,
+        get(&server, &format!("{ALL}?watch=true&resourceVersion=4")).await.0,
         410
     );
     let (_, list) = get(&server, ALL).await;
@@ -112,14 +91,8 @@ async fn bookmarks_come_every_minute() {
         .apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lab"}}))
         .unwrap();
     let (kind, object) = events.next().await.unwrap();
-    assert_eq!(
-        (kind.as_str(), start.elapsed()),
-        ("BOOKMARK", Duration::from_secs(60))
-    );
-    assert_eq!(
-        (version(&object).as_str(), &object["kind"]),
-        ("5", &json!("Greeting"))
-    );
+    assert_eq!((kind.as_str(), start.elapsed()), ("BOOKMARK", Duration::from_secs(60)));
+    assert_eq!((version(&object).as_str(), &object["kind"]), ("5", &json!("Greeting")));
     events.next().await;
     assert_eq!(start.elapsed(), Duration::from_secs(120));
 }
@@ -148,10 +121,7 @@ async fn initial_events_end_with_a_bookmark() {
     assert_eq!(events.brief().await, brief("ADDED", "hello"));
     let (kind, object) = events.next().await.unwrap();
     assert_eq!(kind, "BOOKMARK");
-    assert_eq!(
-        object["metadata"]["annotations"]["k8s.io/initial-events-end"],
-        "true"
-    );
+    assert_eq!(object["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,12 +148,7 @@ async fn dropped_watches_are_resumed_without_loss() {
     server.drop_watches();
     assert_eq!(events.next().await, None);
     create(&server, greeting("b")).await;
-    let mut events = watch(
-        &server,
-        ALL,
-        &format!("resourceVersion={}", version(&object)),
-    )
-    .await;
+    let mut events = watch(&server, ALL, &format!("resourceVersion={}", version(&object))).await;
     assert_eq!(events.brief().await, brief("ADDED", "b"));
 }
 
