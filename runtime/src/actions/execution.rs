@@ -52,6 +52,14 @@ impl Outcome {
             Self::Temporary { .. } | Self::Permanent { .. } | Self::Arbitrary { .. } => None,
         }
     }
+
+    /// The text of the error, if it is one.
+    pub(crate) fn error(&self) -> Option<&str> {
+        match self {
+            Self::Success(_) => None,
+            Self::Temporary { message, .. } | Self::Permanent { message } | Self::Arbitrary { message } => Some(message),
+        }
+    }
 }
 
 /// What an outcome means.

@@ -119,6 +119,18 @@ impl From<&Record> for Stored {
 }
 
 impl Stored {
+    /// Whether a text of unknown origin is a record for sure: it has the keys that are always written, and no others.
+    fn is_record(text: &str) -> bool {
+        let Ok(Value::Object(keys)) = serde_json::from_str(text) else { return false };
+        serde_json::from_value::<Self>(Value::Object(keys.clone())).is_ok()
+            && ["retries", "success", "failure"].iter().all(|key| keys.contains_key(*key))
+            && keys.keys().all(|key| Self::KEYS.contains(&key.as_str()))
+    }
+
+    const KEYS: [&str; 10] = [
+        "started", "stopped", "delayed", "purpose", "retries", "success", "failure", "message", "subrefs", "handled",
+    ];
+
     fn into_record(self, now: Timestamp) -> Record {
         let time = |text: Option<String>| text.as_deref().and_then(conventions::parse_time);
         Record {
@@ -192,6 +204,34 @@ impl ProgressStorage {
             let removal = json!({status: {kopf: {progress: {id: null}}}});
             if let Value::Object(removal) = removal {
                 compose(merge, removal);
+            }
+        }
+    }
+
+    /// Adds the removal of every record under the prefix, whoever it was for (P-11).
+    ///
+    /// Where Kubernetes keeps copying annotations onto the object, those are left: they would only come back.
+    pub(crate) fn purge_all(&self, merge: &mut Map<String, Value>, body: &Body) {
+        if conventions::inherits_annotations(body) {
+            return;
+        }
+        for (key, text) in body.annotations() {
+            let ours = key.strip_prefix(&self.prefix).is_some_and(|rest| rest.starts_with('/'));
+            if ours && Stored::is_record(text) {
+                self.purge_annotation(merge, body, key);
+            }
+        }
+    }
+
+    /// Takes what this storage keeps, or Kopf's would, out of an essence (P-18).
+    pub(crate) fn clear(&self, essence: &mut Value) {
+        for path in [STATUS_RECORDS, STATUS_DUMMY] {
+            FieldPath::from(path).remove(essence);
+        }
+        if let Some(Value::Object(annotations)) = essence.pointer_mut("/metadata/annotations") {
+            annotations.retain(|key, _| key.split_once('/').is_none_or(|(prefix, _)| prefix != self.prefix));
+            if annotations.is_empty() {
+                FieldPath::from(["metadata", "annotations"]).remove(essence);
             }
         }
     }

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+use super::diffs::equal;
+
 /// A transformation of an object. It may be called several times, so it must be idempotent.
 pub(crate) type PatchFunction = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
@@ -84,6 +86,16 @@ impl Patch {
     /// Puts a handler's result under `.status.<id>`.
     pub(crate) fn deliver(&self, id: &str, result: Value) {
         deliver(&mut self.lock().merge, id, result);
+    }
+
+    /// What was gathered so far, to be [restored](Self::restore) if what comes next must not count.
+    pub(crate) fn snapshot(&self) -> PatchContents {
+        self.lock().clone()
+    }
+
+    /// Forgets what was gathered since the snapshot.
+    pub(crate) fn restore(&self, snapshot: PatchContents) {
+        *self.lock() = snapshot;
     }
 
     /// What was gathered; the patch is empty afterwards.
@@ -173,9 +185,12 @@ impl PatchContents {
         self.merge.is_empty() && self.functions.is_empty()
     }
 
-    /// The merge patch and the transformations.
-    pub(crate) fn into_parts(self) -> (Map<String, Value>, Vec<PatchFunction>) {
-        (self.merge, self.functions)
+    /// The merge patches for the main URL and for `/status`; without a status subresource all is main.
+    pub(crate) fn split_status(self, subresource: bool) -> (Option<Value>, Option<Value>) {
+        let mut main = self.merge;
+        let status = if subresource { main.remove("status") } else { None };
+        let main = (!main.is_empty()).then(|| Value::Object(main));
+        (main, status.map(|status| json!({"status": status})))
     }
 }
 
@@ -186,20 +201,6 @@ impl fmt::Debug for PatchContents {
             .field("functions", &self.functions.len())
             .finish()
     }
-}
-
-/// The merge patches for the main URL and for `/status`; without a status subresource all is main.
-pub(crate) fn split_status(
-    mut merge: Map<String, Value>,
-    subresource: bool,
-) -> (Option<Value>, Option<Value>) {
-    let status = if subresource {
-        merge.remove("status")
-    } else {
-        None
-    };
-    let main = (!merge.is_empty()).then(|| Value::Object(merge));
-    (main, status.map(|status| json!({"status": status})))
 }
 
 /// Adds a later merge patch to an earlier one, so that one patch does what both would; nulls stay.
@@ -242,29 +243,55 @@ pub(crate) fn deliver(merge: &mut Map<String, Value>, id: &str, result: Value) {
     }
 }
 
-/// The JSON patch that does what the functions do to this state of the object; empty if they do nothing.
-///
-/// A function that panics is reported and left out; it must not take the other changes of the cycle with it.
-pub(crate) fn json_operations(body: &Value, functions: &[PatchFunction]) -> Vec<Value> {
-    if functions.is_empty() {
-        return Vec::new();
+/// The merge patch that leads from one value to another; empty if they are equal (RFC 7386).
+pub(crate) fn between(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
+    let mut patch = Map::new();
+    for key in old.keys().filter(|key| new.get(*key).is_none_or(Value::is_null)) {
+        if !old[key].is_null() {
+            patch.insert(key.clone(), Value::Null);
+        }
     }
-    let changed = functions.iter().fold(body.clone(), |before, function| {
-        let mut after = before.clone();
-        match catch_unwind(AssertUnwindSafe(|| function(&mut after))) {
-            Ok(()) => after,
-            Err(_) => {
-                tracing::error!("A function of the patch panicked; its change is left out");
-                before
+    for (key, value) in new.iter().filter(|(_, value)| !value.is_null()) {
+        match (old.get(key), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                let inner = between(old, new);
+                if !inner.is_empty() {
+                    patch.insert(key.clone(), Value::Object(inner));
+                }
+            }
+            (old, new) if equal(old, Some(new)) => {}
+            (_, new) => {
+                patch.insert(key.clone(), new.clone());
             }
         }
-    });
-    json_patch::diff(body, &changed)
-        .0
-        .iter()
-        .map(|operation| json!(operation))
-        .collect()
+    }
+    patch
 }
+
+/// The object after the functions.
+pub(crate) fn transformed(object: &Value, functions: &[PatchFunction]) -> Result<Value, FunctionPanicked> {
+    let mut object = object.clone();
+    for function in functions {
+        catch_unwind(AssertUnwindSafe(|| function(&mut object))).map_err(|_| FunctionPanicked)?;
+    }
+    Ok(object)
+}
+
+/// The JSON patch that does what the functions do to this state of the object; empty if they do nothing.
+///
+/// A function that panics is an error that says so; it must not take the other changes of the cycle with it.
+pub(crate) fn json_operations(body: &Value, functions: &[PatchFunction]) -> Result<Vec<Value>, FunctionPanicked> {
+    if functions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let changed = transformed(body, functions)?;
+    Ok(json_patch::diff(body, &changed).0.iter().map(|operation| json!(operation)).collect())
+}
+
+/// A transformation panicked; its message went to the standard error stream, as of any panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a function of the patch panicked")]
+pub(crate) struct FunctionPanicked;
 
 /// Makes a JSON patch fail unless the object is at this version. A patch that has such a test keeps only this one.
 pub(crate) fn with_version_test(
