@@ -5,7 +5,7 @@ mod rust;
 mod words;
 
 pub use kubernetes::{
-    is_dns_1035_label, is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name, plural, RESERVED_GROUPS,
+    RESERVED_GROUPS, is_dns_1035_label, is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name, plural,
 };
 pub use rust::{
     RESERVED_FUNCTIONS, field_name, function_fault, is_keyword, is_known_crate, is_reserved_module, kind_type_name,

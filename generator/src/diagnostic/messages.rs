@@ -20,8 +20,12 @@ pub(crate) fn wrong_type(span: Span, what: &str, wanted: &str, found: &str) -> D
 }
 
 pub(crate) fn quote_it(span: Span, what: &str, raw: &str, read_as: &str) -> Diagnostic {
-    Diagnostic::error(Code::QuoteIt, span, format!("{what} must be text, but plain `{raw}` reads as {read_as}"))
-        .help(format!("quote it: \"{raw}\""))
+    Diagnostic::error(
+        Code::QuoteIt,
+        span,
+        format!("{what} must be text, but plain `{raw}` reads as {read_as}"),
+    )
+    .help(format!("quote it: \"{raw}\""))
 }
 
 pub(crate) fn cut_by_yaml(span: Span, message: impl Into<String>) -> Diagnostic {

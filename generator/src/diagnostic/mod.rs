@@ -56,12 +56,21 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A fault that stops the generation.
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self { code, severity: Severity::Error, message: message.into(), span, help: None }
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            span,
+            help: None,
+        }
     }
 
     /// A fault that does not.
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, span, message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, span, message)
+        }
     }
 
     /// Says how to mend it.

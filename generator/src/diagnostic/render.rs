@@ -28,7 +28,10 @@ fn one(source: &Source, item: &Diagnostic, renderer: &Renderer) -> String {
     let snippet = Snippet::source(source.text.as_str())
         .path(source.file_name.as_str())
         .annotation(AnnotationKind::Primary.span(visible(&source.text, item)));
-    let mut group = level.primary_title(item.message.as_str()).id(item.code.as_str()).element(snippet);
+    let mut group = level
+        .primary_title(item.message.as_str())
+        .id(item.code.as_str())
+        .element(snippet);
     if let Some(help) = &item.help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
@@ -39,7 +42,9 @@ fn one(source: &Source, item: &Diagnostic, renderer: &Renderer) -> String {
 fn visible(text: &str, item: &Diagnostic) -> std::ops::Range<usize> {
     let start = floor(text, item.span.start.min(text.len()));
     let end = floor(text, item.span.end.min(text.len())).max(start);
-    let line = text[start..].find(['\r', '\n']).map_or(text.len(), |length| start + length);
+    let line = text[start..]
+        .find(['\r', '\n'])
+        .map_or(text.len(), |length| start + length);
     let mut end = end.min(line);
     if end == start && start < line {
         end += text[start..].chars().next().map_or(0, char::len_utf8);
@@ -63,7 +68,11 @@ fn count(source: &Source, items: &[Diagnostic]) -> String {
     }
     if warnings > 0 {
         let count = number(warnings, "warning");
-        text = if errors > 0 { format!("{text}, {count}") } else { format!("warning: {count} in {}", source.file_name) };
+        text = if errors > 0 {
+            format!("{text}, {count}")
+        } else {
+            format!("warning: {count} in {}", source.file_name)
+        };
     }
     if !text.is_empty() {
         text.push('\n');
@@ -72,5 +81,9 @@ fn count(source: &Source, items: &[Diagnostic]) -> String {
 }
 
 fn number(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
 }

@@ -13,7 +13,10 @@ pub(super) struct Comments<'t> {
 
 impl<'t> Comments<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, lines: BTreeMap::new() }
+        Self {
+            text,
+            lines: BTreeMap::new(),
+        }
     }
 
     pub(super) fn add(&mut self, comment: Span) {
@@ -49,7 +52,10 @@ impl<'t> Comments<'t> {
         let line = self.line_start(start);
         let before = &self.text[line..start];
         let dash = before.find('-')?;
-        before.chars().all(|c| c == ' ' || c == '-').then(|| self.ending_at(line, dash))?
+        before
+            .chars()
+            .all(|c| c == ' ' || c == '-')
+            .then(|| self.ending_at(line, dash))?
     }
 
     fn above(&self, start: usize) -> Option<String> {

@@ -15,10 +15,12 @@ impl Document {
     #[must_use]
     pub fn digest(&self) -> String {
         let canonical = canonical(&self.root, &mut Vec::new()).to_string();
-        Sha256::digest(canonical.as_bytes()).iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        Sha256::digest(canonical.as_bytes())
+            .iter()
+            .fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
     }
 }
 
@@ -43,11 +45,18 @@ fn canonical(node: &Node, path: &mut Vec<String>) -> Value {
             for entry in &mapping.entries {
                 path.push(entry.key.value.clone());
                 let comment = entry.comment.as_ref().filter(|_| describes(path));
-                pairs.insert(entry.key.value.clone(), with_comment(canonical(&entry.value, path), comment));
+                pairs.insert(
+                    entry.key.value.clone(),
+                    with_comment(canonical(&entry.value, path), comment),
+                );
                 path.pop();
                 order.push(entry.key.value.clone());
             }
-            if is_schema(path) { json!([pairs, order]) } else { json!(pairs) }
+            if is_schema(path) {
+                json!([pairs, order])
+            } else {
+                json!(pairs)
+            }
         }
     }
 }

@@ -16,9 +16,16 @@ impl Document {
         if persistence.finalizer.is_none() {
             pairs.push(("finalizer", scalar(finalizer)));
         }
-        let Some(top) = self.root.as_mapping().filter(|_| !pairs.is_empty()) else { return text.to_string() };
-        let editor = Editor { text, newline: if text.contains("\r\n") { "\r\n" } else { "\n" } };
-        let Some(settings) = find(top, "settings") else { return editor.new_settings(top, &self.root, &pairs) };
+        let Some(top) = self.root.as_mapping().filter(|_| !pairs.is_empty()) else {
+            return text.to_string();
+        };
+        let editor = Editor {
+            text,
+            newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
+        };
+        let Some(settings) = find(top, "settings") else {
+            return editor.new_settings(top, &self.root, &pairs);
+        };
         match settings.value.as_mapping() {
             None => editor.fill_empty(settings, &format!("{{persistence: {}}}", flow(&pairs))),
             Some(inner) => match find(inner, "persistence") {
@@ -38,7 +45,11 @@ fn find<'m>(mapping: &'m Mapping, key: &str) -> Option<&'m Entry> {
 
 /// Qualified names are plain in YAML, unless they could be read as a number.
 fn scalar(text: &str) -> String {
-    if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text.to_string() } else { format!("\"{text}\"") }
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        text.to_string()
+    } else {
+        format!("\"{text}\"")
+    }
 }
 
 fn flow(pairs: &[(&str, String)]) -> String {
@@ -63,9 +74,14 @@ impl Editor<'_> {
             return self.insert_flow(root.span.start, top, &[("settings", flow)]);
         }
         let newline = self.newline;
-        let block: String = pairs.iter().map(|(key, value)| format!("    {key}: {value}{newline}")).collect();
+        let block: String = pairs
+            .iter()
+            .map(|(key, value)| format!("    {key}: {value}{newline}"))
+            .collect();
         let block = format!("settings:{newline}  persistence:{newline}{block}");
-        let place = find(top, "resources").or(top.entries.last()).map_or(0, |entry| entry.key.span.start);
+        let place = find(top, "resources")
+            .or(top.entries.last())
+            .map_or(0, |entry| entry.key.span.start);
         self.with(self.above_comments(place), &block)
     }
 
@@ -90,12 +106,17 @@ impl Editor<'_> {
         if mapping.flow {
             return self.insert_flow(owner.value.span.start, mapping, pairs);
         }
-        let Some(first) = mapping.entries.first() else { return self.text.to_string() };
+        let Some(first) = mapping.entries.first() else {
+            return self.text.to_string();
+        };
         let start = first.key.span.start;
         let line = self.line_start(start);
         let indent = &self.text[line..start];
         let newline = self.newline;
-        let block: String = pairs.iter().map(|(key, value)| format!("{indent}{key}: {value}{newline}")).collect();
+        let block: String = pairs
+            .iter()
+            .map(|(key, value)| format!("{indent}{key}: {value}{newline}"))
+            .collect();
         self.with(line, &block)
     }
 
@@ -110,7 +131,9 @@ impl Editor<'_> {
         let span = entry.value.span;
         let written = self.text.get(span.start..span.end).unwrap_or_default();
         if written.is_empty() {
-            let colon = self.text[entry.key.span.end..].find(':').map_or(0, |index| entry.key.span.end + index + 1);
+            let colon = self.text[entry.key.span.end..]
+                .find(':')
+                .map_or(0, |index| entry.key.span.end + index + 1);
             return self.with(colon, &format!(" {value}"));
         }
         format!("{}{value}{}", &self.text[..span.start], &self.text[span.end..])

@@ -2,8 +2,8 @@
 
 use super::line::{self, Line};
 use super::reader::{Faults, any_mapping, looks_cut};
-use crate::diagnostic::{Code, Diagnostic, cut_by_yaml, listed, not_supported_yet, wrong_type};
 use crate::diagnostic::did_you_mean;
+use crate::diagnostic::{Code, Diagnostic, cut_by_yaml, listed, not_supported_yet, wrong_type};
 use crate::spec::{
     Content, Entry, FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, Node, OptionValue, Spanned, TypeExpr,
 };
@@ -24,7 +24,12 @@ pub(super) fn field(node: &Node, comment: Option<&String>, what: &str, faults: &
             entries => nested(entries, faults),
         },
     };
-    Some(FieldSpec { span: node.span, comment: comment.cloned(), form, options })
+    Some(FieldSpec {
+        span: node.span,
+        comment: comment.cloned(),
+        form,
+        options,
+    })
 }
 
 /// `[]string` without quotes is an empty list to YAML, or a fault of its syntax.
@@ -38,26 +43,45 @@ fn list_fault(node: &Node, items: &[Node], what: &str) -> Diagnostic {
 
 /// The fields of a mapping that can hold nothing else: `types`.
 pub(super) fn fields(node: &Node, what: &str, faults: &mut Faults) -> Vec<NamedField> {
-    let Some(mapping) = any_mapping(node, what, faults) else { return Vec::new() };
-    mapping.entries.iter().filter_map(|entry| named(entry, faults)).collect()
+    let Some(mapping) = any_mapping(node, what, faults) else {
+        return Vec::new();
+    };
+    mapping
+        .entries
+        .iter()
+        .filter_map(|entry| named(entry, faults))
+        .collect()
 }
 
 fn named(entry: &Entry, faults: &mut Faults) -> Option<NamedField> {
     let name = entry.key.value.as_str();
-    let empty = entry.value.as_scalar().is_some_and(|scalar| scalar.plain && scalar.text.is_empty());
+    let empty = entry
+        .value
+        .as_scalar()
+        .is_some_and(|scalar| scalar.plain && scalar.text.is_empty());
     if looks_cut(name) && (empty || name.contains(['|', '"'])) {
-        faults.push(cut_by_yaml(entry.key.span, format!("YAML makes a field of `{name}`, the rest of another")));
+        faults.push(cut_by_yaml(
+            entry.key.span,
+            format!("YAML makes a field of `{name}`, the rest of another"),
+        ));
         return None;
     }
     let what = format!("`{name}`");
     let field = field(&entry.value, entry.comment.as_ref(), &what, faults)?;
-    Some(NamedField { name: entry.key.clone(), field })
+    Some(NamedField {
+        name: entry.key.clone(),
+        field,
+    })
 }
 
 fn line(node: &Node, what: &str, faults: &mut Faults) -> Option<(FieldForm, Vec<FieldOption>)> {
     let text = node.to_text(&format!("the type of {what}"), faults)?;
     let verbatim = node.as_scalar().and_then(|scalar| scalar.verbatim);
-    let line = Line { text: &text, verbatim, whole: node.span };
+    let line = Line {
+        text: &text,
+        verbatim,
+        whole: node.span,
+    };
     let (expr, options) = line::parse(&line, faults)?;
     let options = options.into_iter().filter(|option| is_known(option, faults)).collect();
     Some((FieldForm::Type(expr), options))
@@ -70,14 +94,24 @@ fn long(entries: &[Entry], what: &str, faults: &mut Faults) -> Option<(FieldForm
         if entry.key.value == "$type" {
             let text = entry.value.to_text(&format!("the type of {what}"), faults)?;
             let verbatim = entry.value.as_scalar().and_then(|scalar| scalar.verbatim);
-            let line = Line { text: &text, verbatim, whole: entry.value.span };
+            let line = Line {
+                text: &text,
+                verbatim,
+                whole: entry.value.span,
+            };
             expr = Some(line::type_only(&line, faults)?);
             continue;
         }
-        let option = FieldOption { key: entry.key.clone(), value: OptionValue::Node(entry.value.clone()) };
+        let option = FieldOption {
+            key: entry.key.clone(),
+            value: OptionValue::Node(entry.value.clone()),
+        };
         if entry.key.value.starts_with('$') {
             let message = format!("`{}` stands beside `$type`", entry.key.value);
-            let help = format!("in the long form only the type has the dollar sign: `{}`", &entry.key.value[1..]);
+            let help = format!(
+                "in the long form only the type has the dollar sign: `{}`",
+                &entry.key.value[1..]
+            );
             faults.push(Diagnostic::error(Code::UnknownFieldOption, entry.key.span, message).help(help));
         } else if is_known(&option, faults) {
             options.push(option);
@@ -92,7 +126,10 @@ fn nested(entries: &[Entry], faults: &mut Faults) -> (FieldForm, Vec<FieldOption
     for entry in entries {
         if let Some(key) = entry.key.value.strip_prefix('$').filter(|key| !key.starts_with("ref")) {
             let key = Spanned::new(key.to_string(), entry.key.span);
-            let option = FieldOption { key, value: OptionValue::Node(entry.value.clone()) };
+            let option = FieldOption {
+                key,
+                value: OptionValue::Node(entry.value.clone()),
+            };
             if is_known(&option, faults) {
                 options.push(option);
             }
@@ -112,10 +149,17 @@ fn is_known(option: &FieldOption, faults: &mut Faults) -> bool {
     if FIELD_OPTIONS.contains(&key) {
         return true;
     }
-    let fault = Diagnostic::error(Code::UnknownFieldOption, option.key.span, format!("unknown field option `{key}`"));
+    let fault = Diagnostic::error(
+        Code::UnknownFieldOption,
+        option.key.span,
+        format!("unknown field option `{key}`"),
+    );
     let help = match did_you_mean(key, FIELD_OPTIONS.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => format!("known options: {}", listed(FIELD_OPTIONS.iter().copied().filter(|name| *name != "renamedFrom"))),
+        None => format!(
+            "known options: {}",
+            listed(FIELD_OPTIONS.iter().copied().filter(|name| *name != "renamedFrom"))
+        ),
     };
     faults.push(fault.help(help));
     false

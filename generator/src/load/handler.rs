@@ -10,21 +10,33 @@ use crate::spec::{CriterionSpec, EntrySpec, HandlerSpec, Mapping, Node, Spanned,
 const HANDLER_TYPES: &[&str] = &["create", "update", "delete", "resume", "field", "event"];
 
 pub(super) fn handlers(node: Option<&Node>, faults: &mut Faults) -> Vec<HandlerSpec> {
-    sequence(node, "`handlers`", faults).iter().filter_map(|node| handler(node, faults)).collect()
+    sequence(node, "`handlers`", faults)
+        .iter()
+        .filter_map(|node| handler(node, faults))
+        .collect()
 }
 
 pub(super) fn timers(node: Option<&Node>, faults: &mut Faults) -> Vec<TimerSpec> {
-    sequence(node, "`timers`", faults).iter().filter_map(|node| timer(node, faults)).collect()
+    sequence(node, "`timers`", faults)
+        .iter()
+        .filter_map(|node| timer(node, faults))
+        .collect()
 }
 
 fn handler(node: &Node, faults: &mut Faults) -> Option<HandlerSpec> {
     let keys = mapping(node, &HANDLER, faults)?;
-    let types = keys.get("type").map(|node| handler_types(node, faults)).unwrap_or_else(|| {
-        let help = "`type` is one of `create`, `update`, `delete`, `resume`, `field` or `event`";
-        faults.push(missing(head(node), "type", "the handler").help(help));
-        Vec::new()
-    });
-    Some(HandlerSpec { types, entry: entry(node, keys, "the handler", faults)? })
+    let types = keys
+        .get("type")
+        .map(|node| handler_types(node, faults))
+        .unwrap_or_else(|| {
+            let help = "`type` is one of `create`, `update`, `delete`, `resume`, `field` or `event`";
+            faults.push(missing(head(node), "type", "the handler").help(help));
+            Vec::new()
+        });
+    Some(HandlerSpec {
+        types,
+        entry: entry(node, keys, "the handler", faults)?,
+    })
 }
 
 fn handler_types(node: &Node, faults: &mut Faults) -> Vec<Spanned<String>> {
@@ -36,9 +48,15 @@ fn handler_types(node: &Node, faults: &mut Faults) -> Vec<Spanned<String>> {
     }
     let mut types: Vec<Spanned<String>> = Vec::new();
     for item in items {
-        let Some(kind) = choice(item, "`type`", HANDLER_TYPES, faults) else { continue };
+        let Some(kind) = choice(item, "`type`", HANDLER_TYPES, faults) else {
+            continue;
+        };
         if types.iter().any(|other| other.value == kind.value) {
-            faults.push(Diagnostic::error(Code::Duplicate, kind.span, format!("`{}` is listed twice in `type`", kind.value)));
+            faults.push(Diagnostic::error(
+                Code::Duplicate,
+                kind.span,
+                format!("`{}` is listed twice in `type`", kind.value),
+            ));
         } else if items.len() > 1 && matches!(kind.value.as_str(), "field" | "event") {
             let message = format!("`{}` stands in a list of types", kind.value);
             let help = "a list holds `create`, `update`, `delete` and `resume` only; write an entry of its own";
@@ -53,9 +71,15 @@ fn handler_types(node: &Node, faults: &mut Faults) -> Vec<Spanned<String>> {
 fn timer(node: &Node, faults: &mut Faults) -> Option<TimerSpec> {
     let keys = mapping(node, &TIMER, faults)?;
     let initial_delay = plain_duration(keys, "initialDelay", &INITIAL_DELAY, faults);
-    let interval = keys.get("interval").and_then(|node| duration(node, "`interval`", faults));
+    let interval = keys
+        .get("interval")
+        .and_then(|node| duration(node, "`interval`", faults));
     if let Some(interval) = interval.as_ref().filter(|interval| interval.value.is_zero()) {
-        faults.push(Diagnostic::error(Code::OutOfRange, interval.span, "`interval` must be more than 0"));
+        faults.push(Diagnostic::error(
+            Code::OutOfRange,
+            interval.span,
+            "`interval` must be more than 0",
+        ));
     }
     Some(TimerSpec {
         interval,
@@ -68,7 +92,9 @@ fn timer(node: &Node, faults: &mut Faults) -> Option<TimerSpec> {
 
 /// A whole entry may span many lines; its first key is enough to find it.
 fn head(node: &Node) -> Span {
-    node.as_mapping().and_then(|mapping| mapping.entries.first()).map_or(node.span, |entry| entry.key.span)
+    node.as_mapping()
+        .and_then(|mapping| mapping.entries.first())
+        .map_or(node.span, |entry| entry.key.span)
 }
 
 fn entry(node: &Node, keys: &Mapping, place: &str, faults: &mut Faults) -> Option<EntrySpec> {
@@ -92,14 +118,26 @@ fn entry(node: &Node, keys: &Mapping, place: &str, faults: &mut Faults) -> Optio
             .and_then(|node| choice(node, "`errors`", &["temporary", "permanent", "ignored"], faults)),
         labels: criteria(keys.get("labels"), "`labels`", faults),
         annotations: criteria(keys.get("annotations"), "`annotations`", faults),
-        blocking: keys.get("blocking").and_then(|node| boolean(node, "`blocking`", faults)),
-        returns: keys.get("returns").and_then(|node| field(node, None, "`returns`", faults)),
+        blocking: keys
+            .get("blocking")
+            .and_then(|node| boolean(node, "`blocking`", faults)),
+        returns: keys
+            .get("returns")
+            .and_then(|node| field(node, None, "`returns`", faults)),
     };
-    Some(EntrySpec { function: function?, ..options })
+    Some(EntrySpec {
+        function: function?,
+        ..options
+    })
 }
 
 /// A duration whose mapping form is not built yet.
-fn plain_duration(keys: &Mapping, key: &str, forms: &Keys, faults: &mut Faults) -> Option<Spanned<std::time::Duration>> {
+fn plain_duration(
+    keys: &Mapping,
+    key: &str,
+    forms: &Keys,
+    faults: &mut Faults,
+) -> Option<Spanned<std::time::Duration>> {
     let node = keys.get(key)?;
     if node.as_mapping().is_some() {
         mapping(node, forms, faults);
@@ -110,8 +148,16 @@ fn plain_duration(keys: &Mapping, key: &str, forms: &Keys, faults: &mut Faults) 
 
 fn field_path(node: &Node, faults: &mut Faults) -> Option<Spanned<Vec<String>>> {
     let path: Vec<String> = match node.as_sequence() {
-        Some(keys) => keys.iter().filter_map(|key| text(key, "a key of `field`", faults)).map(|key| key.value).collect(),
-        None => text(node, "`field`", faults)?.value.split('.').map(str::to_string).collect(),
+        Some(keys) => keys
+            .iter()
+            .filter_map(|key| text(key, "a key of `field`", faults))
+            .map(|key| key.value)
+            .collect(),
+        None => text(node, "`field`", faults)?
+            .value
+            .split('.')
+            .map(str::to_string)
+            .collect(),
     };
     if path.is_empty() || path.iter().any(String::is_empty) {
         let fault = Diagnostic::error(Code::UnknownFieldPath, node.span, "a key of the path is empty");
@@ -122,11 +168,17 @@ fn field_path(node: &Node, faults: &mut Faults) -> Option<Spanned<Vec<String>>> 
 }
 
 fn criteria(node: Option<&Node>, what: &str, faults: &mut Faults) -> Vec<CriterionSpec> {
-    let Some(mapping) = node.and_then(|node| any_mapping(node, what, faults)) else { return Vec::new() };
+    let Some(mapping) = node.and_then(|node| any_mapping(node, what, faults)) else {
+        return Vec::new();
+    };
     let mut criteria = Vec::new();
     for entry in &mapping.entries {
         if let Some(criterion) = criterion(&entry.value, &entry.key.value, faults) {
-            criteria.push(CriterionSpec { key: entry.key.clone(), criterion, span: entry.value.span });
+            criteria.push(CriterionSpec {
+                key: entry.key.clone(),
+                criterion,
+                span: entry.value.span,
+            });
         }
     }
     criteria
@@ -150,7 +202,12 @@ fn criterion(node: &Node, key: &str, faults: &mut Faults) -> Option<Criterion> {
         return Some(criterion);
     }
     if faults.len() == before {
-        faults.push(wrong_type(node.span, &format!("`{key}`"), "a text, {present: true} or {absent: true}", "empty"));
+        faults.push(wrong_type(
+            node.span,
+            &format!("`{key}`"),
+            "a text, {present: true} or {absent: true}",
+            "empty",
+        ));
     }
     None
 }

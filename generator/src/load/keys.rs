@@ -14,18 +14,34 @@ pub(super) struct Keys {
 
 pub(super) const TOP: Keys = Keys {
     place: "the operator spec",
-    now: &["apiVersion", "kind", "metadata", "project", "peering", "settings", "resources", "deploy"],
+    now: &[
+        "apiVersion",
+        "kind",
+        "metadata",
+        "project",
+        "peering",
+        "settings",
+        "resources",
+        "deploy",
+    ],
     later: &["watch", "admission", "memo", "activities", "permissions", "generate"],
     elsewhere: &[
-        ("spec", "an entry of `resources`; the operator spec itself has no such wrapper"),
+        (
+            "spec",
+            "an entry of `resources`; the operator spec itself has no such wrapper",
+        ),
         ("handlers", "an entry of `resources`"),
         ("timers", "an entry of `resources`"),
         ("name", "`metadata`"),
     ],
 };
 
-pub(super) const METADATA: Keys =
-    Keys { place: "`metadata`", now: &["name", "description", "labels", "annotations"], later: &[], elsewhere: &[] };
+pub(super) const METADATA: Keys = Keys {
+    place: "`metadata`",
+    now: &["name", "description", "labels", "annotations"],
+    later: &[],
+    elsewhere: &[],
+};
 
 pub(super) const PROJECT: Keys = Keys {
     place: "`project`",
@@ -34,8 +50,12 @@ pub(super) const PROJECT: Keys = Keys {
     elsewhere: &[],
 };
 
-pub(super) const RUNTIME: Keys =
-    Keys { place: "`project.runtime`", now: &["path"], later: &["git", "rev", "version"], elsewhere: &[] };
+pub(super) const RUNTIME: Keys = Keys {
+    place: "`project.runtime`",
+    now: &["path"],
+    later: &["git", "rev", "version"],
+    elsewhere: &[],
+};
 
 pub(super) const PEERING: Keys = Keys {
     place: "`peering`",
@@ -47,7 +67,15 @@ pub(super) const PEERING: Keys = Keys {
 pub(super) const SETTINGS: Keys = Keys {
     place: "`settings`",
     now: &["persistence", "posting"],
-    later: &["process", "watching", "queueing", "scanning", "execution", "background", "networking"],
+    later: &[
+        "process",
+        "watching",
+        "queueing",
+        "scanning",
+        "execution",
+        "background",
+        "networking",
+    ],
     elsewhere: &[("peering", "the top level"), ("admission", "the top level")],
 };
 
@@ -58,53 +86,138 @@ pub(super) const PERSISTENCE: Keys = Keys {
     elsewhere: &[],
 };
 
-pub(super) const POSTING: Keys =
-    Keys { place: "`settings.posting`", now: &["enabled", "loggers", "level"], later: &[], elsewhere: &[] };
+pub(super) const POSTING: Keys = Keys {
+    place: "`settings.posting`",
+    now: &["enabled", "loggers", "level"],
+    later: &[],
+    elsewhere: &[],
+};
 
 pub(super) const DEPLOY: Keys = Keys {
     place: "`deploy`",
     now: &["namespace", "image"],
     later: &[
-        "imagePullSecrets", "kubernetes", "replicas", "election", "resources", "env", "nodeSelector", "tolerations",
-        "affinity", "topologySpread", "priorityClass", "podAnnotations", "profile", "health", "metrics",
-        "networkPolicy", "outputs",
+        "imagePullSecrets",
+        "kubernetes",
+        "replicas",
+        "election",
+        "resources",
+        "env",
+        "nodeSelector",
+        "tolerations",
+        "affinity",
+        "topologySpread",
+        "priorityClass",
+        "podAnnotations",
+        "profile",
+        "health",
+        "metrics",
+        "networkPolicy",
+        "outputs",
     ],
     elsewhere: &[],
 };
 
 /// Keys that identify a resource in ways that are not built yet: with one of them no other is missed.
-pub(super) const OTHER_IDENTITIES: &[&str] =
-    &["group", "versions", "external", "crd", "category", "everything", "selector"];
+pub(super) const OTHER_IDENTITIES: &[&str] = &[
+    "group",
+    "versions",
+    "external",
+    "crd",
+    "category",
+    "everything",
+    "selector",
+];
 
 pub(super) const RESOURCE: Keys = Keys {
     place: "a resource",
     now: &[
-        "apiVersion", "kind", "plural", "singular", "listKind", "module", "shortNames", "scope", "types", "spec",
-        "status", "statusSubresource", "preserveUnknownFields", "handlers", "timers", "samples",
+        "apiVersion",
+        "kind",
+        "plural",
+        "singular",
+        "listKind",
+        "module",
+        "shortNames",
+        "scope",
+        "types",
+        "spec",
+        "status",
+        "statusSubresource",
+        "preserveUnknownFields",
+        "handlers",
+        "timers",
+        "samples",
     ],
     later: &[
-        "group", "versions", "external", "crd", "category", "everything", "selector", "categories", "rules",
-        "printerColumns", "selectableFields", "scale", "deprecated", "conversion", "memo", "daemons", "indexes",
-        "webhooks", "permissions", "userRoles", "renamedFrom",
+        "group",
+        "versions",
+        "external",
+        "crd",
+        "category",
+        "everything",
+        "selector",
+        "categories",
+        "rules",
+        "printerColumns",
+        "selectableFields",
+        "scale",
+        "deprecated",
+        "conversion",
+        "memo",
+        "daemons",
+        "indexes",
+        "webhooks",
+        "permissions",
+        "userRoles",
+        "renamedFrom",
     ],
     elsewhere: &[("activities", "the top level")],
 };
 
 /// Keys that only kinds with a `spec` of their own take.
 pub(super) const OWN_KEYS: &[&str] = &[
-    "plural", "singular", "listKind", "shortNames", "scope", "types", "status", "statusSubresource",
+    "plural",
+    "singular",
+    "listKind",
+    "shortNames",
+    "scope",
+    "types",
+    "status",
+    "statusSubresource",
     "preserveUnknownFields",
 ];
 
 const ENTRY_LATER: &[&str] = &[
-    "param", "when", "value", "old", "new", "deleted", "coversDowntime", "optional", "forEach", "untyped",
-    "renamedFrom", "enabled", "interrupt",
+    "param",
+    "when",
+    "value",
+    "old",
+    "new",
+    "deleted",
+    "coversDowntime",
+    "optional",
+    "forEach",
+    "untyped",
+    "renamedFrom",
+    "enabled",
+    "interrupt",
 ];
 
 pub(super) const HANDLER: Keys = Keys {
     place: "a handler",
     now: &[
-        "type", "fn", "id", "retries", "timeout", "backoff", "errors", "field", "labels", "annotations", "blocking",
+        "type",
+        "fn",
+        "id",
+        "retries",
+        "timeout",
+        "backoff",
+        "errors",
+        "field",
+        "labels",
+        "annotations",
+        "blocking",
         "returns",
     ],
     later: ENTRY_LATER,
@@ -123,12 +236,34 @@ pub(super) const HANDLER: Keys = Keys {
 pub(super) const TIMER: Keys = Keys {
     place: "a timer",
     now: &[
-        "fn", "id", "interval", "idle", "sharp", "initialDelay", "retries", "timeout", "backoff", "errors", "field",
-        "labels", "annotations", "blocking", "returns",
+        "fn",
+        "id",
+        "interval",
+        "idle",
+        "sharp",
+        "initialDelay",
+        "retries",
+        "timeout",
+        "backoff",
+        "errors",
+        "field",
+        "labels",
+        "annotations",
+        "blocking",
+        "returns",
     ],
     later: &[
-        "param", "when", "value", "optional", "untyped", "renamedFrom", "enabled", "interrupt", "onPermanent",
-        "cancellationBackoff", "cancellationTimeout",
+        "param",
+        "when",
+        "value",
+        "optional",
+        "untyped",
+        "renamedFrom",
+        "enabled",
+        "interrupt",
+        "onPermanent",
+        "cancellationBackoff",
+        "cancellationTimeout",
     ],
     elsewhere: &[
         ("type", "`handlers`"),
@@ -139,11 +274,23 @@ pub(super) const TIMER: Keys = Keys {
     ],
 };
 
-pub(super) const BACKOFF: Keys =
-    Keys { place: "`backoff`", now: &[], later: &["initial", "max", "jitter", "env"], elsewhere: &[] };
+pub(super) const BACKOFF: Keys = Keys {
+    place: "`backoff`",
+    now: &[],
+    later: &["initial", "max", "jitter", "env"],
+    elsewhere: &[],
+};
 
-pub(super) const INITIAL_DELAY: Keys =
-    Keys { place: "`initialDelay`", now: &[], later: &["upTo", "fn", "env"], elsewhere: &[] };
+pub(super) const INITIAL_DELAY: Keys = Keys {
+    place: "`initialDelay`",
+    now: &[],
+    later: &["upTo", "fn", "env"],
+    elsewhere: &[],
+};
 
-pub(super) const CRITERION: Keys =
-    Keys { place: "a condition", now: &["present", "absent"], later: &["fn", "env"], elsewhere: &[] };
+pub(super) const CRITERION: Keys = Keys {
+    place: "a condition",
+    now: &["present", "absent"],
+    later: &["fn", "env"],
+    elsewhere: &[],
+};

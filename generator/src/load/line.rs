@@ -15,7 +15,8 @@ pub(super) struct Line<'t> {
 
 impl Line<'_> {
     fn span(&self, start: usize, end: usize) -> Span {
-        self.verbatim.map_or(self.whole, |first| Span::new(first + start, first + end))
+        self.verbatim
+            .map_or(self.whole, |first| Span::new(first + start, first + end))
     }
 
     fn fault(&self, start: usize, end: usize, message: impl Into<String>) -> Diagnostic {
@@ -37,7 +38,10 @@ pub(super) fn parse(line: &Line<'_>, faults: &mut Faults) -> Option<(TypeExpr, V
 pub(super) fn type_only(line: &Line<'_>, faults: &mut Faults) -> Option<TypeExpr> {
     if let Some(bar) = line.text.find('|') {
         let message = "`$type` holds a type alone";
-        faults.push(line.fault(bar, line.text.len(), message).help("write the options as keys beside `$type`"));
+        faults.push(
+            line.fault(bar, line.text.len(), message)
+                .help("write the options as keys beside `$type`"),
+        );
         return None;
     }
     type_expr(line, 0, line.text.len(), faults)
@@ -51,28 +55,47 @@ fn type_expr(line: &Line<'_>, start: usize, end: usize, faults: &mut Faults) -> 
     let span = line.span(start, end);
     if let Some(item) = text.strip_prefix("[]") {
         let item = type_expr(line, end - item.len(), end, faults)?;
-        return Some(TypeExpr { span, form: TypeForm::List(Box::new(item)) });
+        return Some(TypeExpr {
+            span,
+            form: TypeForm::List(Box::new(item)),
+        });
     }
     if let Some(rest) = text.strip_prefix("map[") {
         let Some(value) = rest.strip_prefix("string]") else {
-            faults.push(line.fault(start, end, "keys of a map are strings").help("write map[string]TYPE"));
+            faults.push(
+                line.fault(start, end, "keys of a map are strings")
+                    .help("write map[string]TYPE"),
+            );
             return None;
         };
         let value = type_expr(line, end - value.len(), end, faults)?;
-        return Some(TypeExpr { span, form: TypeForm::Map(Box::new(value)) });
+        return Some(TypeExpr {
+            span,
+            form: TypeForm::Map(Box::new(value)),
+        });
     }
     if text.is_empty() {
-        faults.push(line.fault(start, end.max(start), "a field needs a type").help("write TYPE | key=value …"));
+        faults.push(
+            line.fault(start, end.max(start), "a field needs a type")
+                .help("write TYPE | key=value …"),
+        );
         return None;
     }
     if let Some(index) = text.find(char::is_whitespace) {
         let at = start + index + text[index..].len() - text[index..].trim_start().len();
         let fault = line.fault(at, end, format!("`{}` follows the type", text[index..].trim_start()));
         let like_options = text[index..].contains('=');
-        faults.push(fault.help(if like_options { "options stand behind a bar: TYPE | key=value …" } else { "a type is one word" }));
+        faults.push(fault.help(if like_options {
+            "options stand behind a bar: TYPE | key=value …"
+        } else {
+            "a type is one word"
+        }));
         return None;
     }
-    Some(TypeExpr { span, form: TypeForm::Named(text.to_string()) })
+    Some(TypeExpr {
+        span,
+        form: TypeForm::Named(text.to_string()),
+    })
 }
 
 fn options(line: &Line<'_>, start: usize, faults: &mut Faults) -> Option<Vec<FieldOption>> {
@@ -101,7 +124,14 @@ fn option(line: &Line<'_>, start: usize, faults: &mut Faults) -> Option<(FieldOp
     let key = &rest[..length];
     if !rest[length..].starts_with('=') || key.is_empty() {
         let fault = line.fault(start, start + length.max(1), format!("`{}` is no option", word(rest)));
-        let flags = ["required", "nullable", "immutable", "deprecated", "exclusiveMinimum", "exclusiveMaximum"];
+        let flags = [
+            "required",
+            "nullable",
+            "immutable",
+            "deprecated",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+        ];
         let help = if flags.contains(&key) {
             format!("write {key}=true")
         } else {
@@ -126,11 +156,21 @@ fn value(line: &Line<'_>, start: usize, faults: &mut Faults) -> Option<(OptionVa
     if !rest.starts_with('"') {
         let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
         if length == 0 {
-            faults.push(line.fault(start.saturating_sub(1), start, "an option has no value").help("write key=value"));
+            faults.push(
+                line.fault(start.saturating_sub(1), start, "an option has no value")
+                    .help("write key=value"),
+            );
             return None;
         }
         let text = rest[..length].to_string();
-        return Some((OptionValue::Line { text, quoted: false, span: line.span(start, start + length) }, start + length));
+        return Some((
+            OptionValue::Line {
+                text,
+                quoted: false,
+                span: line.span(start, start + length),
+            },
+            start + length,
+        ));
     }
     let mut text = String::new();
     let mut characters = rest.char_indices().skip(1).peekable();
@@ -144,14 +184,27 @@ fn value(line: &Line<'_>, start: usize, faults: &mut Faults) -> Option<(OptionVa
                 let end = start + index + 1;
                 if line.text[end..].starts_with(|c: char| !c.is_whitespace()) {
                     let message = format!("`{}` follows the closing quote", word(&line.text[end..]));
-                    faults.push(line.fault(end, line.text.len(), message).help("separate options with a space"));
+                    faults.push(
+                        line.fault(end, line.text.len(), message)
+                            .help("separate options with a space"),
+                    );
                     return None;
                 }
-                return Some((OptionValue::Line { text, quoted: true, span: line.span(start, end) }, end));
+                return Some((
+                    OptionValue::Line {
+                        text,
+                        quoted: true,
+                        span: line.span(start, end),
+                    },
+                    end,
+                ));
             }
             other => text.push(other),
         }
     }
-    faults.push(cut_by_yaml(line.span(start, line.text.len()), "the double quote is not closed: YAML has cut this line"));
+    faults.push(cut_by_yaml(
+        line.span(start, line.text.len()),
+        "the double quote is not closed: YAML has cut this line",
+    ));
     None
 }

@@ -20,7 +20,10 @@ use crate::diagnostic::{Diagnostics, Source};
 
 /// Reads a spec. The faults are those of the text alone; what it asks for is checked by `lower`.
 pub fn load(file_name: &str, text: &str) -> Result<Document, Diagnostics> {
-    let source = Arc::new(Source { file_name: file_name.to_string(), text: text.to_string() });
+    let source = Arc::new(Source {
+        file_name: file_name.to_string(),
+        text: text.to_string(),
+    });
     let mut faults = Vec::new();
     let root = parse::parse(text, &mut faults);
     let spec = root.as_ref().and_then(|root| operator::operator(root, &mut faults));

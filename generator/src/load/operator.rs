@@ -26,12 +26,28 @@ pub(super) fn operator(root: &Node, faults: &mut Faults) -> Option<OperatorSpec>
             None
         }
     };
-    let (persistence, posting) = keys.get("settings").map(|node| settings(node, faults)).unwrap_or_default();
+    let (persistence, posting) = keys
+        .get("settings")
+        .map(|node| settings(node, faults))
+        .unwrap_or_default();
     let runtime = keys.get("project").and_then(|node| project(node, faults));
-    let peering = keys.get("peering").map_or_else(|| PeeringSpec::With(Peering::default()), |node| peering(node, faults));
-    let deploy = keys.get("deploy").and_then(|node| deploy(node, faults)).unwrap_or_default();
+    let peering = keys
+        .get("peering")
+        .map_or_else(|| PeeringSpec::With(Peering::default()), |node| peering(node, faults));
+    let deploy = keys
+        .get("deploy")
+        .and_then(|node| deploy(node, faults))
+        .unwrap_or_default();
     let resources = resources(keys, start, faults);
-    Some(OperatorSpec { metadata: metadata?, runtime, persistence, posting, peering, deploy, resources })
+    Some(OperatorSpec {
+        metadata: metadata?,
+        runtime,
+        persistence,
+        posting,
+        peering,
+        deploy,
+        resources,
+    })
 }
 
 fn header(keys: &Mapping, key: &str, wanted: &str, start: Span, faults: &mut Faults) {
@@ -39,7 +55,9 @@ fn header(keys: &Mapping, key: &str, wanted: &str, start: Span, faults: &mut Fau
         faults.push(missing(start, key, "the operator spec").help(format!("write {key}: {wanted}")));
         return;
     };
-    let Some(text) = text(node, &format!("`{key}`"), faults) else { return };
+    let Some(text) = text(node, &format!("`{key}`"), faults) else {
+        return;
+    };
     if text.value != wanted {
         let message = format!("`{key}` must be `{wanted}`, not `{}`", text.value);
         faults.push(Diagnostic::error(Code::WrongHeader, text.span, message));
@@ -55,14 +73,23 @@ fn metadata(node: &Node, faults: &mut Faults) -> Option<Metadata> {
             None
         }
     };
-    let description = keys.get("description").and_then(|node| text(node, "`description`", faults));
+    let description = keys
+        .get("description")
+        .and_then(|node| text(node, "`description`", faults));
     let labels = text_map(keys.get("labels"), "`labels`", faults);
     let annotations = text_map(keys.get("annotations"), "`annotations`", faults);
-    Some(Metadata { name: name?, description, labels, annotations })
+    Some(Metadata {
+        name: name?,
+        description,
+        labels,
+        annotations,
+    })
 }
 
 fn settings(node: &Node, faults: &mut Faults) -> (Persistence, Posting) {
-    let Some(keys) = mapping(node, &SETTINGS, faults) else { return Default::default() };
+    let Some(keys) = mapping(node, &SETTINGS, faults) else {
+        return Default::default();
+    };
     let persistence = keys.get("persistence").and_then(|node| persistence(node, faults));
     let posting = keys.get("posting").and_then(|node| posting(node, faults));
     (persistence.unwrap_or_default(), posting.unwrap_or_default())
@@ -103,7 +130,10 @@ fn project(node: &Node, faults: &mut Faults) -> Option<RuntimeSource> {
 }
 
 fn peering(node: &Node, faults: &mut Faults) -> PeeringSpec {
-    if node.as_scalar().is_some_and(|scalar| scalar.reading() == Reading::Boolean(false)) {
+    if node
+        .as_scalar()
+        .is_some_and(|scalar| scalar.reading() == Reading::Boolean(false))
+    {
         return PeeringSpec::Standalone;
     }
     if node.as_mapping().is_none() {
@@ -111,14 +141,22 @@ fn peering(node: &Node, faults: &mut Faults) -> PeeringSpec {
         faults.push(fault.help("peering is on by default; write `peering: false` for a standalone operator"));
         return PeeringSpec::Standalone;
     }
-    let Some(keys) = mapping(node, &PEERING, faults) else { return PeeringSpec::Standalone };
+    let Some(keys) = mapping(node, &PEERING, faults) else {
+        return PeeringSpec::Standalone;
+    };
     PeeringSpec::With(Peering {
         name: keys.get("name").and_then(|node| text(node, "`name`", faults)),
-        mandatory: keys.get("mandatory").and_then(|node| boolean(node, "`mandatory`", faults)),
+        mandatory: keys
+            .get("mandatory")
+            .and_then(|node| boolean(node, "`mandatory`", faults)),
         priority: keys.get("priority").and_then(|node| priority(node, faults)),
-        lifetime: keys.get("lifetime").and_then(|node| duration(node, "`lifetime`", faults)),
+        lifetime: keys
+            .get("lifetime")
+            .and_then(|node| duration(node, "`lifetime`", faults)),
         stealth: keys.get("stealth").and_then(|node| boolean(node, "`stealth`", faults)),
-        clusterwide: keys.get("clusterwide").and_then(|node| boolean(node, "`clusterwide`", faults)),
+        clusterwide: keys
+            .get("clusterwide")
+            .and_then(|node| boolean(node, "`clusterwide`", faults)),
     })
 }
 
@@ -146,7 +184,11 @@ fn resources(keys: &Mapping, start: Span, faults: &mut Faults) -> Vec<ResourceSp
         faults.push(missing(start, "resources", "the operator spec").help("list at least one kind"));
     } else if items.is_empty() && node.is_some_and(|node| node.as_sequence().is_some()) {
         let span = node.map_or(start, |node| node.span);
-        faults.push(Diagnostic::error(Code::Empty, span, "`resources` is empty: an operator watches at least one kind"));
+        faults.push(Diagnostic::error(
+            Code::Empty,
+            span,
+            "`resources` is empty: an operator watches at least one kind",
+        ));
     }
     items.iter().filter_map(|node| resource(node, faults)).collect()
 }

@@ -8,7 +8,13 @@ use crate::spec::{Content, Entry, Mapping, Node, Scalar, Spanned};
 
 /// The one document of a text. `None` comes with a fault.
 pub(super) fn parse(text: &str, faults: &mut Vec<Diagnostic>) -> Option<Node> {
-    let mut builder = Builder { text, stack: Vec::new(), root: None, documents: 0, faults: Vec::new() };
+    let mut builder = Builder {
+        text,
+        stack: Vec::new(),
+        root: None,
+        documents: 0,
+        faults: Vec::new(),
+    };
     let mut comments = Comments::new(text);
     for next in Parser::new_from_str(text) {
         match next {
@@ -26,7 +32,11 @@ pub(super) fn parse(text: &str, faults: &mut Vec<Diagnostic>) -> Option<Node> {
         return None;
     }
     let Some(mut root) = builder.root else {
-        faults.push(Diagnostic::error(Code::NotOneDocument, Span::default(), "the file holds no operator spec"));
+        faults.push(Diagnostic::error(
+            Code::NotOneDocument,
+            Span::default(),
+            "the file holds no operator spec",
+        ));
         return None;
     };
     comments.attach(&mut root);
@@ -39,8 +49,15 @@ fn place(span: &YamlSpan) -> Span {
 }
 
 enum Open {
-    Sequence { start: Span, items: Vec<Node> },
-    Mapping { start: Span, mapping: Mapping, key: Option<Spanned<String>> },
+    Sequence {
+        start: Span,
+        items: Vec<Node>,
+    },
+    Mapping {
+        start: Span,
+        mapping: Mapping,
+        key: Option<Spanned<String>>,
+    },
 }
 
 struct Builder<'t> {
@@ -65,22 +82,46 @@ impl Builder<'_> {
                 self.refuse(span, anchor, tag.is_some());
                 let plain = style == ScalarStyle::Plain;
                 let verbatim = self.verbatim(&text, span);
-                self.scalar(Scalar { text: text.into_owned(), plain, verbatim }, span);
+                self.scalar(
+                    Scalar {
+                        text: text.into_owned(),
+                        plain,
+                        verbatim,
+                    },
+                    span,
+                );
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.refuse(span, anchor, tag.is_some());
-                self.stack.push(Open::Sequence { start: span, items: Vec::new() });
+                self.stack.push(Open::Sequence {
+                    start: span,
+                    items: Vec::new(),
+                });
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.refuse(span, anchor, tag.is_some());
-                let mapping = Mapping { entries: Vec::new(), flow: style == StructureStyle::Flow };
-                self.stack.push(Open::Mapping { start: span, mapping, key: None });
+                let mapping = Mapping {
+                    entries: Vec::new(),
+                    flow: style == StructureStyle::Flow,
+                };
+                self.stack.push(Open::Mapping {
+                    start: span,
+                    mapping,
+                    key: None,
+                });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 let message = "aliases are not read: write the value out";
                 self.faults.push(Diagnostic::error(Code::AnchorOrTag, span, message));
-                self.scalar(Scalar { text: String::new(), plain: true, verbatim: None }, span);
+                self.scalar(
+                    Scalar {
+                        text: String::new(),
+                        plain: true,
+                        verbatim: None,
+                    },
+                    span,
+                );
             }
             _ => {}
         }
@@ -105,7 +146,12 @@ impl Builder<'_> {
     }
 
     fn scalar(&mut self, scalar: Scalar, span: Span) {
-        if let Some(Open::Mapping { mapping, key: key @ None, .. }) = self.stack.last_mut() {
+        if let Some(Open::Mapping {
+            mapping,
+            key: key @ None,
+            ..
+        }) = self.stack.last_mut()
+        {
             if let Some(first) = mapping.entries.iter().find(|entry| entry.key.value == scalar.text) {
                 let line = self.text[..first.key.span.start].matches('\n').count() + 1;
                 let message = format!("`{}` stands twice in this mapping, first on line {line}", scalar.text);
@@ -114,19 +160,31 @@ impl Builder<'_> {
             *key = Some(Spanned::new(scalar.text, span));
             return;
         }
-        self.add(Node { span, content: Content::Scalar(scalar), comment: None });
+        self.add(Node {
+            span,
+            content: Content::Scalar(scalar),
+            comment: None,
+        });
     }
 
     fn close(&mut self, end: Span) {
         let node = match self.stack.pop() {
             Some(Open::Sequence { start, items }) => {
                 let last = items.last().map_or(start, |item| item.span);
-                Node { span: Span::new(start.start, end.end.max(last.end)), content: Content::Sequence(items), comment: None }
+                Node {
+                    span: Span::new(start.start, end.end.max(last.end)),
+                    content: Content::Sequence(items),
+                    comment: None,
+                }
             }
             Some(Open::Mapping { start, mapping, .. }) => {
                 let last = mapping.entries.last().map_or(start, |entry| entry.value.span);
                 let end = if mapping.flow { end.end } else { last.end.max(start.end) };
-                Node { span: Span::new(start.start, end), content: Content::Mapping(mapping), comment: None }
+                Node {
+                    span: Span::new(start.start, end),
+                    content: Content::Mapping(mapping),
+                    comment: None,
+                }
             }
             None => return,
         };
@@ -139,9 +197,14 @@ impl Builder<'_> {
             None => {}
             Some(Open::Sequence { items, .. }) => items.push(node),
             Some(Open::Mapping { mapping, key, .. }) => match key.take() {
-                Some(key) => mapping.entries.push(Entry { key, value: node, comment: None }),
+                Some(key) => mapping.entries.push(Entry {
+                    key,
+                    value: node,
+                    comment: None,
+                }),
                 None => {
-                    self.faults.push(cut_by_yaml(node.span, format!("{} cannot be a key", node.kind())));
+                    self.faults
+                        .push(cut_by_yaml(node.span, format!("{} cannot be a key", node.kind())));
                     *key = Some(Spanned::new(String::new(), node.span));
                 }
             },

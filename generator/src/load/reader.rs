@@ -27,7 +27,16 @@ pub(super) fn mapping<'n>(node: &'n Node, keys: &Keys, faults: &mut Faults) -> O
             cut_by_yaml(entry.key.span, format!("YAML makes a key of `{key}`"))
         } else {
             let known: Vec<&str> = keys.now.iter().chain(keys.later).copied().collect();
-            unknown_key(entry.key.span, key, keys.place, if did_you_mean(key, known.iter().copied()).is_some() { &known } else { keys.now })
+            unknown_key(
+                entry.key.span,
+                key,
+                keys.place,
+                if did_you_mean(key, known.iter().copied()).is_some() {
+                    &known
+                } else {
+                    keys.now
+                },
+            )
         });
     }
     Some(mapping)
@@ -74,7 +83,9 @@ pub(super) fn texts(node: Option<&Node>, what: &str, faults: &mut Faults) -> Vec
     let item = format!("an item of {what}");
     let mut texts: Vec<Spanned<String>> = Vec::new();
     for node in sequence(node, what, faults) {
-        let Some(text) = text(node, &item, faults) else { continue };
+        let Some(text) = text(node, &item, faults) else {
+            continue;
+        };
         if texts.iter().any(|other| other.value == text.value) {
             let message = format!("`{}` is listed twice in {what}", text.value);
             faults.push(Diagnostic::error(Code::Duplicate, text.span, message));
@@ -86,7 +97,9 @@ pub(super) fn texts(node: Option<&Node>, what: &str, faults: &mut Faults) -> Vec
 }
 
 pub(super) fn text_map(node: Option<&Node>, what: &str, faults: &mut Faults) -> TextMap {
-    let Some(mapping) = node.and_then(|node| any_mapping(node, what, faults)) else { return Vec::new() };
+    let Some(mapping) = node.and_then(|node| any_mapping(node, what, faults)) else {
+        return Vec::new();
+    };
     let mut texts = Vec::new();
     for entry in &mapping.entries {
         let what = format!("`{}`", entry.key.value);
@@ -106,7 +119,12 @@ pub(super) fn choice(node: &Node, what: &str, choices: &[&str], faults: &mut Fau
         .map(|name| format!("did you mean `{name}`?"))
         .unwrap_or_else(|| format!("it is one of {}", listed(choices.iter().copied())));
     faults.push(
-        Diagnostic::error(Code::NotAChoice, text.span, format!("{what} cannot be `{}`", text.value)).help(help),
+        Diagnostic::error(
+            Code::NotAChoice,
+            text.span,
+            format!("{what} cannot be `{}`", text.value),
+        )
+        .help(help),
     );
     None
 }
@@ -124,13 +142,17 @@ pub(super) fn boolean(node: &Node, what: &str, faults: &mut Faults) -> Option<Sp
     }
     let help = match &node.content {
         Content::Scalar(scalar) if matches!(scalar.text.to_lowercase().as_str(), "yes" | "on" | "true") => "write true",
-        Content::Scalar(scalar) if matches!(scalar.text.to_lowercase().as_str(), "no" | "off" | "false") => "write false",
+        Content::Scalar(scalar) if matches!(scalar.text.to_lowercase().as_str(), "no" | "off" | "false") => {
+            "write false"
+        }
         _ => "it is true or false",
     };
-    let found = node.as_scalar().map_or(node.kind().to_string(), |scalar| match scalar.text.as_str() {
-        "" => "empty".to_string(),
-        text => format!("`{text}`"),
-    });
+    let found = node
+        .as_scalar()
+        .map_or(node.kind().to_string(), |scalar| match scalar.text.as_str() {
+            "" => "empty".to_string(),
+            text => format!("`{text}`"),
+        });
     faults.push(wrong_type(node.span, what, "true or false", &found).help(help));
     None
 }

@@ -22,9 +22,14 @@ pub(super) fn resource(node: &Node, faults: &mut Faults) -> Option<ResourceSpec>
         module: name("module", faults),
         short_names: texts(keys.get("shortNames"), "`shortNames`", faults),
         scope: name("scope", faults),
-        types: keys.get("types").map(|node| fields(node, "`types`", faults)).unwrap_or_default(),
+        types: keys
+            .get("types")
+            .map(|node| fields(node, "`types`", faults))
+            .unwrap_or_default(),
         spec: keys.get("spec").and_then(|node| field(node, None, "`spec`", faults)),
-        status: keys.get("status").and_then(|node| field(node, None, "`status`", faults)),
+        status: keys
+            .get("status")
+            .and_then(|node| field(node, None, "`status`", faults)),
         status_subresource: keys
             .get("statusSubresource")
             .and_then(|node| boolean(node, "`statusSubresource`", faults)),
@@ -39,14 +44,22 @@ pub(super) fn resource(node: &Node, faults: &mut Faults) -> Option<ResourceSpec>
             .collect(),
         own_keys: own_keys(keys),
     };
-    Some(ResourceSpec { api_version: api_version?, kind: kind?, ..resource })
+    Some(ResourceSpec {
+        api_version: api_version?,
+        kind: kind?,
+        ..resource
+    })
 }
 
 fn identity(node: &Node, keys: &Mapping, key: &str, faults: &mut Faults) -> Option<Spanned<String>> {
     if let Some(node) = keys.get(key) {
         return text(node, &format!("`{key}`"), faults);
     }
-    if !keys.entries.iter().any(|entry| OTHER_IDENTITIES.contains(&entry.key.value.as_str())) {
+    if !keys
+        .entries
+        .iter()
+        .any(|entry| OTHER_IDENTITIES.contains(&entry.key.value.as_str()))
+    {
         let place = keys.entries.first().map_or(node.span, |entry| entry.key.span);
         faults.push(missing(place, key, "the resource").help("a resource is named by `apiVersion` and `kind`"));
     }
@@ -54,7 +67,10 @@ fn identity(node: &Node, keys: &Mapping, key: &str, faults: &mut Faults) -> Opti
 }
 
 fn own_keys(keys: &Mapping) -> Vec<Spanned<String>> {
-    let own = keys.entries.iter().filter(|entry| OWN_KEYS.contains(&entry.key.value.as_str()));
+    let own = keys
+        .entries
+        .iter()
+        .filter(|entry| OWN_KEYS.contains(&entry.key.value.as_str()));
     own.map(|entry| entry.key.clone()).collect()
 }
 
@@ -64,5 +80,8 @@ fn sample(node: &Node, faults: &mut Faults) -> Option<SampleSpec> {
     for patch in &then {
         any_mapping(patch, "an edit in `then`", faults);
     }
-    Some(SampleSpec { node: node.clone(), then })
+    Some(SampleSpec {
+        node: node.clone(),
+        then,
+    })
 }

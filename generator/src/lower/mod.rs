@@ -1,10 +1,30 @@
 //! Spec to model, with all checks.
 
-use crate::diagnostic::Diagnostics;
-use crate::load::Document;
+mod builtins;
+mod conformance;
+mod derivation;
+mod entries;
+mod functions;
+mod operator;
+mod paths;
+mod resources;
+mod results;
+mod samples;
+mod schema;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model;
+use crate::spec::Document;
+
+type Faults = Vec<Diagnostic>;
 
 /// Resolves a spec; warnings come with the result.
-pub fn lower(_document: &Document) -> Result<(model::Operator, Diagnostics), Diagnostics> {
-    unimplemented!("being built")
+pub fn lower(document: &Document) -> Result<(model::Operator, Diagnostics), Diagnostics> {
+    let mut faults = Faults::new();
+    let operator = operator::operator(document.spec(), &mut faults);
+    let diagnostics = Diagnostics::new(document.source.clone(), faults);
+    match operator {
+        Some(operator) if !diagnostics.has_errors() => Ok((operator, diagnostics)),
+        _ => Err(diagnostics),
+    }
 }

@@ -7,10 +7,8 @@ mod handler;
 mod openapi;
 mod schema;
 
-pub use handler::{
-    ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Timer,
-};
-pub use schema::{Fields, Field, ObjectSchema, Presence, Scalar, Schema, Shape};
+pub use handler::{ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Timer};
+pub use schema::{Field, Fields, ObjectSchema, Presence, Scalar, Schema, Shape};
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -149,7 +147,11 @@ impl Reference {
     /// `group/version`, or `version` in the core group.
     #[must_use]
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 }
 

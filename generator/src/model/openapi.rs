@@ -14,7 +14,10 @@ impl Schema {
             Shape::Scalar(scalar) => typed(scalar.openapi_type()),
             Shape::Enum { variants, .. } => {
                 let mut schema = typed("string");
-                schema.insert("enum".into(), variants.iter().map(|(value, _)| value.as_str()).collect());
+                schema.insert(
+                    "enum".into(),
+                    variants.iter().map(|(value, _)| value.as_str()).collect(),
+                );
                 schema
             }
             Shape::Object(object) => object.openapi(),
@@ -63,7 +66,12 @@ impl ObjectSchema {
         let mut schema = typed("object");
         let property = |field: &Field| (field.wire_name.clone(), Value::Object(field.schema.openapi()));
         let properties: Map<String, Value> = self.fields.iter().map(property).collect();
-        let required: Vec<&str> = self.fields.iter().filter(|field| field.presence == Presence::Required).map(|field| field.wire_name.as_str()).collect();
+        let required: Vec<&str> = self
+            .fields
+            .iter()
+            .filter(|field| field.presence == Presence::Required)
+            .map(|field| field.wire_name.as_str())
+            .collect();
         if !properties.is_empty() {
             schema.insert("properties".into(), Value::Object(properties));
         }

@@ -52,7 +52,10 @@ pub fn is_label_value(value: &str) -> bool {
 /// The plural of a kind by the simple rule: in lower case, with `s`, `es` or `ies`.
 pub fn plural(kind: &str) -> String {
     let name = kind.to_lowercase();
-    if let Some(stem) = name.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
+    if let Some(stem) = name
+        .strip_suffix('y')
+        .filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']))
+    {
         return format!("{stem}ies");
     }
     let hissing = ["s", "x", "ch", "sh"].iter().any(|ending| name.ends_with(ending));
@@ -66,9 +69,18 @@ mod tests {
     #[test]
     fn plurals_follow_the_simple_rule() {
         for (kind, expected) in [
-            ("HelloWorld", "helloworlds"), ("FunctionBuild", "functionbuilds"), ("Policy", "policies"),
-            ("Box", "boxes"), ("Ingress", "ingresses"), ("Gateway", "gateways"), ("DNS", "dnses"), ("OS", "oses"),
-            ("X", "xes"), ("DB2", "db2s"), ("Postgres", "postgreses"), ("Batch", "batches"),
+            ("HelloWorld", "helloworlds"),
+            ("FunctionBuild", "functionbuilds"),
+            ("Policy", "policies"),
+            ("Box", "boxes"),
+            ("Ingress", "ingresses"),
+            ("Gateway", "gateways"),
+            ("DNS", "dnses"),
+            ("OS", "oses"),
+            ("X", "xes"),
+            ("DB2", "db2s"),
+            ("Postgres", "postgreses"),
+            ("Batch", "batches"),
         ] {
             assert_eq!(plural(kind), expected, "{kind}");
             assert!(is_dns_1035_label(&plural(kind)));

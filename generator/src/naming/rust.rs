@@ -15,19 +15,94 @@ const NEVER_RAW: &[&str] = &["self", "Self", "super", "crate"];
 
 /// Names of types and traits that generated code needs in their usual meaning: the prelude and its own imports.
 const RESERVED_TYPES: &[&str] = &[
-    "AsMut", "AsRef", "BTreeMap", "Box", "Change", "Clone", "Copy", "Cow", "Debug", "Default", "Deserialize",
-    "DoubleEndedIterator", "Drop", "Eq", "Err", "ErrorsMode", "Event", "ExactSizeIterator", "Extend", "Fn", "FnMut",
-    "FnOnce", "From", "FromIterator", "Future", "HandlerResult", "Into", "IntoFuture", "IntoIterator", "Iterator",
-    "Kind", "None", "ObjectMeta", "Ok", "Operator", "Option", "Ord", "PartialEq", "PartialOrd", "Permanent",
-    "Reference", "Resource", "Result", "Self", "Send", "Serialize", "Served", "Sized", "Some", "String", "Sync",
-    "Temporary", "Timer", "ToOwned", "ToString", "TryFrom", "TryInto", "Unpin", "Value", "Vec",
+    "AsMut",
+    "AsRef",
+    "BTreeMap",
+    "Box",
+    "Change",
+    "Clone",
+    "Copy",
+    "Cow",
+    "Debug",
+    "Default",
+    "Deserialize",
+    "DoubleEndedIterator",
+    "Drop",
+    "Eq",
+    "Err",
+    "ErrorsMode",
+    "Event",
+    "ExactSizeIterator",
+    "Extend",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Future",
+    "HandlerResult",
+    "Into",
+    "IntoFuture",
+    "IntoIterator",
+    "Iterator",
+    "Kind",
+    "None",
+    "ObjectMeta",
+    "Ok",
+    "Operator",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Permanent",
+    "Reference",
+    "Resource",
+    "Result",
+    "Self",
+    "Send",
+    "Serialize",
+    "Served",
+    "Sized",
+    "Some",
+    "String",
+    "Sync",
+    "Temporary",
+    "Timer",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Unpin",
+    "Value",
+    "Vec",
 ];
 
 /// Modules that a project has besides those of its kinds, and crates that it names.
 const RESERVED_MODULES: &[&str] = &[
-    "activities", "alloc", "anyhow", "blocking", "core", "generated", "handlers", "hours", "kopf_runtime",
-    "kopf_testserver", "kube", "lib", "main", "millis", "mins", "operator", "proc_macro", "secs", "serde",
-    "serde_json", "std", "test", "tokio", "tracing",
+    "activities",
+    "alloc",
+    "anyhow",
+    "blocking",
+    "core",
+    "generated",
+    "handlers",
+    "hours",
+    "kopf_runtime",
+    "kopf_testserver",
+    "kube",
+    "lib",
+    "main",
+    "millis",
+    "mins",
+    "operator",
+    "proc_macro",
+    "secs",
+    "serde",
+    "serde_json",
+    "std",
+    "test",
+    "tokio",
+    "tracing",
 ];
 
 /// Functions that the registry itself calls.
@@ -35,9 +110,31 @@ pub const RESERVED_FUNCTIONS: &[&str] = &["blocking", "hours", "main", "millis",
 
 /// Crates of the standard distribution and those that a generated project depends on, and names that cargo refuses.
 const KNOWN_CRATES: &[&str] = &[
-    "alloc", "anyhow", "build", "con", "core", "deps", "examples", "futures", "incremental", "k8s-openapi",
-    "kopf-gen", "kopf-runtime", "kopf-testserver", "kube", "nul", "proc-macro", "prn", "serde", "serde-json", "std",
-    "test", "tests", "tokio", "tracing", "vendor",
+    "alloc",
+    "anyhow",
+    "build",
+    "con",
+    "core",
+    "deps",
+    "examples",
+    "futures",
+    "incremental",
+    "k8s-openapi",
+    "kopf-gen",
+    "kopf-runtime",
+    "kopf-testserver",
+    "kube",
+    "nul",
+    "proc-macro",
+    "prn",
+    "serde",
+    "serde-json",
+    "std",
+    "test",
+    "tests",
+    "tokio",
+    "tracing",
+    "vendor",
 ];
 
 /// Whether Rust takes the word for itself.
@@ -108,21 +205,37 @@ fn escaped(name: &str) -> String {
 /// The module of a kind: `HTTPRoute` gives `http_route`. A name that would hide something gets `_kind`.
 pub fn module_name(kind: &str) -> String {
     let name = started(snake_case(kind), "kind_");
-    if is_reserved_module(&name) { format!("{name}_kind") } else { name }
+    if is_reserved_module(&name) {
+        format!("{name}_kind")
+    } else {
+        name
+    }
 }
 
 /// The type of a kind: the kind itself, word for word. A name that generated code needs gets `Object` behind it.
 pub fn kind_type_name(kind: &str) -> String {
     let plain = kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric());
     let name = if plain { kind.to_string() } else { pascal_case(kind) };
-    if RESERVED_TYPES.contains(&name.as_str()) { format!("{name}Object") } else { name }
+    if RESERVED_TYPES.contains(&name.as_str()) {
+        format!("{name}Object")
+    } else {
+        name
+    }
 }
 
 /// The type behind a name out of `types` or the like. A name that generated code needs gets `Type` behind it.
 pub fn type_name(name: &str) -> String {
     let name = pascal_case(name);
-    let name = if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("T{name}") };
-    if RESERVED_TYPES.contains(&name.as_str()) { format!("{name}Type") } else { name }
+    let name = if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name
+    } else {
+        format!("T{name}")
+    };
+    if RESERVED_TYPES.contains(&name.as_str()) {
+        format!("{name}Type")
+    } else {
+        name
+    }
 }
 
 /// The variant of an enum for a value; `None` if the value has no letter or digit.
@@ -142,10 +255,25 @@ mod tests {
     #[test]
     fn keywords_become_raw_or_get_a_suffix() {
         for (wire, rust) in [
-            ("type", "r#type"), ("ref", "r#ref"), ("match", "r#match"), ("async", "r#async"), ("gen", "r#gen"),
-            ("try", "r#try"), ("self", "self_"), ("Self", "self_"), ("super", "super_"), ("crate", "crate_"),
-            ("yield", "r#yield"), ("union", "union"), ("dyn", "r#dyn"), ("virtual", "r#virtual"), ("box", "r#box"),
-            ("$ref", "r#ref"), ("2fa", "_2fa"), ("---", "field"), ("podCIDRs", "pod_cidrs"),
+            ("type", "r#type"),
+            ("ref", "r#ref"),
+            ("match", "r#match"),
+            ("async", "r#async"),
+            ("gen", "r#gen"),
+            ("try", "r#try"),
+            ("self", "self_"),
+            ("Self", "self_"),
+            ("super", "super_"),
+            ("crate", "crate_"),
+            ("yield", "r#yield"),
+            ("union", "union"),
+            ("dyn", "r#dyn"),
+            ("virtual", "r#virtual"),
+            ("box", "r#box"),
+            ("$ref", "r#ref"),
+            ("2fa", "_2fa"),
+            ("---", "field"),
+            ("podCIDRs", "pod_cidrs"),
         ] {
             assert_eq!(field_name(wire), rust, "{wire}");
         }
@@ -170,15 +298,25 @@ mod tests {
             ("Type", "Type", "type_kind"),
             ("my-db", "MyDb", "my_db"),
         ] {
-            assert_eq!((kind_type_name(kind), module_name(kind)), (type_name.into(), module.into()), "{kind}");
+            assert_eq!(
+                (kind_type_name(kind), module_name(kind)),
+                (type_name.into(), module.into()),
+                "{kind}"
+            );
         }
     }
 
     #[test]
     fn variants_stand_for_any_value() {
         for (value, variant) in [
-            ("none", Some("None")), ("4abc", Some("V4abc")), ("on", Some("On")), ("self", Some("SelfValue")),
-            ("RWO", Some("Rwo")), ("a/b", Some("AB")), ("<=", None), ("", None),
+            ("none", Some("None")),
+            ("4abc", Some("V4abc")),
+            ("on", Some("On")),
+            ("self", Some("SelfValue")),
+            ("RWO", Some("Rwo")),
+            ("a/b", Some("AB")),
+            ("<=", None),
+            ("", None),
         ] {
             assert_eq!(variant_name(value).as_deref(), variant, "{value}");
         }

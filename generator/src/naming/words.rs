@@ -23,7 +23,9 @@ fn words(name: &str) -> Vec<String> {
 
 fn starts_word(characters: &[char], index: usize) -> bool {
     let at = |index: usize| characters.get(index).copied().unwrap_or(' ');
-    let Some(before) = index.checked_sub(1).map(at) else { return false };
+    let Some(before) = index.checked_sub(1).map(at) else {
+        return false;
+    };
     if !before.is_ascii_uppercase() {
         return before.is_ascii_alphanumeric();
     }
@@ -43,7 +45,10 @@ pub fn pascal_case(name: &str) -> String {
 
 fn capitalized(word: &str) -> String {
     let mut characters = word.chars();
-    characters.next().map(|first| first.to_ascii_uppercase().to_string() + characters.as_str()).unwrap_or_default()
+    characters
+        .next()
+        .map(|first| first.to_ascii_uppercase().to_string() + characters.as_str())
+        .unwrap_or_default()
 }
 
 /// Kubernetes' own style for fields.
@@ -73,7 +78,11 @@ mod tests {
             ("aB", "a_b", "AB"),
             ("", "", ""),
         ] {
-            assert_eq!((snake_case(name), pascal_case(name)), (snake.to_string(), pascal.to_string()), "{name}");
+            assert_eq!(
+                (snake_case(name), pascal_case(name)),
+                (snake.to_string(), pascal.to_string()),
+                "{name}"
+            );
         }
     }
 

@@ -5,10 +5,34 @@ use crate::diagnostic::Span;
 
 /// All options of a field.
 pub const FIELD_OPTIONS: &[&str] = &[
-    "required", "default", "nullable", "immutable", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
-    "multipleOf", "minLength", "maxLength", "pattern", "format", "enum", "minItems", "maxItems", "minProperties",
-    "maxProperties", "listType", "listMapKey", "mapType", "rule", "message", "description", "example", "deprecated",
-    "rust", "renamedFrom",
+    "required",
+    "default",
+    "nullable",
+    "immutable",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "enum",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "listType",
+    "listMapKey",
+    "mapType",
+    "rule",
+    "message",
+    "description",
+    "example",
+    "deprecated",
+    "rust",
+    "renamedFrom",
 ];
 
 /// What stands at the place of a schema.

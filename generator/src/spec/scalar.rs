@@ -66,13 +66,21 @@ fn plain(text: &str) -> Reading {
 fn number(text: &str) -> Reading {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let starts_like_a_number = digits.starts_with(|c: char| c.is_ascii_digit())
-        || digits.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        || digits
+            .strip_prefix('.')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     if !starts_like_a_number {
         return Reading::Text;
     }
-    let odd_base = digits.strip_prefix("0x").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_hexdigit() || c == '_'))
-        || digits.strip_prefix("0o").is_some_and(|rest| rest.chars().all(|c| ('0'..='7').contains(&c)))
-        || digits.strip_prefix("0b").is_some_and(|rest| rest.chars().all(|c| c == '0' || c == '1'));
+    let odd_base = digits
+        .strip_prefix("0x")
+        .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_hexdigit() || c == '_'))
+        || digits
+            .strip_prefix("0o")
+            .is_some_and(|rest| rest.chars().all(|c| ('0'..='7').contains(&c)))
+        || digits
+            .strip_prefix("0b")
+            .is_some_and(|rest| rest.chars().all(|c| c == '0' || c == '1'));
     let underscored = digits.contains('_') && digits.chars().all(|c| c.is_ascii_digit() || c == '_');
     if odd_base || underscored {
         return Reading::Ambiguous("a number");
@@ -84,7 +92,10 @@ fn number(text: &str) -> Reading {
             _ => Reading::Ambiguous("a number"),
         };
     }
-    if digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-')) {
+    if digits
+        .chars()
+        .all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'))
+    {
         if let Some(float) = text.parse::<f64>().ok().filter(|float| float.is_finite()) {
             return Reading::Float(float);
         }
@@ -108,7 +119,11 @@ impl Node {
             Content::Sequence(items) => items.iter().map(|item| item.to_json(faults)).collect(),
             Content::Mapping(mapping) => {
                 let pairs = mapping.entries.iter();
-                Value::Object(pairs.map(|entry| (entry.key.value.clone(), entry.value.to_json(faults))).collect())
+                Value::Object(
+                    pairs
+                        .map(|entry| (entry.key.value.clone(), entry.value.to_json(faults)))
+                        .collect(),
+                )
             }
             Content::Scalar(scalar) => match scalar.reading() {
                 Reading::Text => Value::String(scalar.text.clone()),

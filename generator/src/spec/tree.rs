@@ -75,7 +75,10 @@ impl Mapping {
     /// The value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
-        self.entries.iter().find(|entry| entry.key.value == key).map(|entry| &entry.value)
+        self.entries
+            .iter()
+            .find(|entry| entry.key.value == key)
+            .map(|entry| &entry.value)
     }
 }
 
@@ -110,7 +113,9 @@ impl Node {
     /// The deepest node on a path of keys and indices that is there.
     #[must_use]
     pub fn nearest<'n>(&'n self, path: &[String]) -> &'n Node {
-        let Some((first, rest)) = path.split_first() else { return self };
+        let Some((first, rest)) = path.split_first() else {
+            return self;
+        };
         let next = match &self.content {
             Content::Mapping(mapping) => mapping.get(first),
             Content::Sequence(items) => first.parse::<usize>().ok().and_then(|index| items.get(index)),

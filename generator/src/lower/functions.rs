@@ -1,0 +1,146 @@
+//! The functions behind the entries, and who may share what.
+
+use super::Faults;
+use super::entries::{full_id, handler_type};
+use super::results::Results;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::model::{Family, Function, HandlerType};
+use crate::spec::{EntrySpec, ResourceSpec};
+
+/// An entry with its family and the types that lead to it.
+struct Use<'s> {
+    entry: &'s EntrySpec,
+    family: Family,
+    types: Vec<HandlerType>,
+}
+
+fn uses(spec: &ResourceSpec) -> Vec<Use<'_>> {
+    let handlers = spec.handlers.iter().map(|handler| {
+        let types: Vec<HandlerType> = handler.types.iter().map(|name| handler_type(&name.value)).collect();
+        let family = if types.contains(&HandlerType::Event) {
+            Family::Event
+        } else {
+            Family::Change
+        };
+        Use {
+            entry: &handler.entry,
+            family,
+            types,
+        }
+    });
+    let timers = spec.timers.iter().map(|timer| Use {
+        entry: &timer.entry,
+        family: Family::Timer,
+        types: Vec::new(),
+    });
+    handlers.chain(timers).collect()
+}
+
+/// All entries of a resource, in registration order.
+pub(super) fn entries(spec: &ResourceSpec) -> impl Iterator<Item = &EntrySpec> {
+    spec.handlers
+        .iter()
+        .map(|handler| &handler.entry)
+        .chain(spec.timers.iter().map(|timer| &timer.entry))
+}
+
+/// The distinct functions in order of first mention.
+pub(super) fn functions(spec: &ResourceSpec, results: &Results, faults: &mut Faults) -> Vec<Function> {
+    let mut functions: Vec<Function> = Vec::new();
+    let uses = uses(spec);
+    for (index, one) in uses.iter().enumerate() {
+        let name = one.entry.function.value.as_str();
+        let blocking = one.entry.blocking.as_ref().is_some_and(|flag| flag.value);
+        let change_types = one.types.iter().filter_map(|kind| match kind {
+            HandlerType::Change(change) => Some(*change),
+            HandlerType::Event => None,
+        });
+        let Some(known) = functions.iter_mut().find(|function| function.name == name) else {
+            let returns = results.of(one.entry);
+            let change_types = change_types.collect();
+            functions.push(Function {
+                name: name.to_string(),
+                family: one.family,
+                change_types,
+                blocking,
+                returns,
+            });
+            continue;
+        };
+        for change in change_types {
+            if !known.change_types.contains(&change) {
+                known.change_types.push(change);
+            }
+        }
+        if let Some(first) = uses[..index].iter().find(|other| other.entry.function.value == name) {
+            check_signature(first, one, results, faults);
+        }
+    }
+    functions
+}
+
+fn check_signature(first: &Use<'_>, second: &Use<'_>, results: &Results, faults: &mut Faults) {
+    let name = &second.entry.function.value;
+    let span = second.entry.function.span;
+    if first.family != second.family {
+        let message = format!(
+            "`{name}` would get `{}` here and `{}` above",
+            argument(second.family),
+            argument(first.family)
+        );
+        let help = "a function serves one family, since their arguments differ: name another function here";
+        faults.push(Diagnostic::error(Code::TwoFamilies, span, message).help(help));
+        return;
+    }
+    let blocking = |one: &Use<'_>| one.entry.blocking.as_ref().is_some_and(|flag| flag.value);
+    if blocking(first) != blocking(second) {
+        let span = second.entry.blocking.as_ref().map_or(span, |flag| flag.span);
+        let message = format!("`{name}` is blocking in one entry and not in another");
+        faults.push(
+            Diagnostic::error(Code::Contradiction, span, message)
+                .help("say `blocking: true` in all entries of the function, or in none"),
+        );
+    }
+    if results.of(first.entry) != results.of(second.entry) {
+        let span = second.entry.returns.as_ref().map_or(span, |returns| returns.span);
+        let message = format!("`{name}` returns different things in different entries");
+        faults.push(
+            Diagnostic::error(Code::Contradiction, span, message)
+                .help("say the same `returns` in all entries of the function"),
+        );
+    }
+}
+
+fn argument(family: Family) -> &'static str {
+    match family {
+        Family::Change => "Change",
+        Family::Event => "Event",
+        Family::Timer => "Timer",
+    }
+}
+
+/// An id stands for one function, and for one entry of a type.
+pub(super) fn check_ids(spec: &ResourceSpec, faults: &mut Faults) {
+    let uses = uses(spec);
+    for (index, one) in uses.iter().enumerate() {
+        let id = full_id(one.entry);
+        let span = one.entry.id.as_ref().unwrap_or(&one.entry.function).span;
+        let Some(other) = uses[..index].iter().find(|other| full_id(other.entry) == id) else {
+            continue;
+        };
+        if other.entry.function.value != one.entry.function.value {
+            let message = format!(
+                "id `{id}` stands for `{}` and for `{}`",
+                other.entry.function.value, one.entry.function.value
+            );
+            let fault = Diagnostic::error(Code::DuplicateId, span, message);
+            faults.push(fault.help("progress and results are stored by id: give one of them another `id`"));
+        } else if other.family == one.family
+            && (one.types.is_empty() || one.types.iter().any(|kind| other.types.contains(kind)))
+        {
+            let message = format!("id `{id}` is registered twice for the same type");
+            let fault = Diagnostic::error(Code::DuplicateId, span, message);
+            faults.push(fault.help("merge the two entries, or give one of them another `id`"));
+        }
+    }
+}
