@@ -26,8 +26,14 @@ impl CargoLock {
     /// Reads a lock file; `None` if it is not one that cargo wrote.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let document: DocumentMut = text.parse().ok()?;
-        let Some(packages) = document.get("package") else { return Some(Self { packages: Vec::new() }) };
-        let packages = packages.as_array_of_tables()?.iter().map(Package::read).collect::<Option<_>>()?;
+        let Some(packages) = document.get("package") else {
+            return Some(Self { packages: Vec::new() });
+        };
+        let packages = packages
+            .as_array_of_tables()?
+            .iter()
+            .map(Package::read)
+            .collect::<Option<_>>()?;
         Some(Self { packages })
     }
 
@@ -40,16 +46,28 @@ impl CargoLock {
         let name = root.name.clone();
         self.packages.push(root);
         let kept = self.reachable(&name);
-        self.packages = self.packages.into_iter().enumerate().filter(|(at, _)| kept.contains(at)).map(|(_, package)| package).collect();
+        self.packages = self
+            .packages
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| kept.contains(at))
+            .map(|(_, package)| package)
+            .collect();
         self.sort();
         self
     }
 
     /// Adds packages that are missing, and to packages of this project the dependencies that they lack.
-    pub(crate) fn add_missing(&mut self, wanted: &Self) {
+    ///
+    /// Gives the names of the added packages.
+    pub(crate) fn add_missing(&mut self, wanted: &Self) -> Vec<String> {
+        let mut added = Vec::new();
         for package in &wanted.packages {
             match self.packages.iter_mut().find(|own| own.name == package.name) {
-                None => self.packages.push(package.clone()),
+                None => {
+                    added.push(package.name.clone());
+                    self.packages.push(package.clone());
+                }
                 Some(own) if own.source.is_none() && package.source.is_none() => {
                     let known: BTreeSet<&str> = own.dependencies.iter().map(|name| bare(name)).collect();
                     let missing = package.dependencies.iter().filter(|name| !known.contains(bare(name)));
@@ -61,16 +79,23 @@ impl CargoLock {
             }
         }
         self.sort();
+        added
     }
 
     /// What `name` alone meant gets its version, since another package will be called so.
     fn qualify(&mut self, name: &str) {
-        let Some(version) = self.packages.iter().find(|package| package.name == name).map(|package| package.version.clone())
+        let Some(version) = self
+            .packages
+            .iter()
+            .find(|package| package.name == name)
+            .map(|package| package.version.clone())
         else {
             return;
         };
         let dependencies = self.packages.iter_mut().flat_map(|package| &mut package.dependencies);
-        dependencies.filter(|dependency| *dependency == name).for_each(|dependency| *dependency = format!("{name} {version}"));
+        dependencies
+            .filter(|dependency| *dependency == name)
+            .for_each(|dependency| *dependency = format!("{name} {version}"));
     }
 
     fn reachable(&self, root: &str) -> BTreeSet<usize> {
@@ -87,7 +112,8 @@ impl CargoLock {
                 let mut words = dependency.split(' ');
                 let (name, version) = (words.next().unwrap_or_default(), words.next());
                 let candidates = by_name.get(name).into_iter().flatten().copied();
-                for found in candidates.filter(|at| version.is_none_or(|version| self.packages[*at].version == version)) {
+                for found in candidates.filter(|at| version.is_none_or(|version| self.packages[*at].version == version))
+                {
                     if seen.insert(found) {
                         waiting.push(found);
                     }
@@ -98,7 +124,9 @@ impl CargoLock {
     }
 
     fn sort(&mut self) {
-        self.packages.sort_by(|a, b| (&a.name, version_key(&a.version), &a.source).cmp(&(&b.name, version_key(&b.version), &b.source)));
+        self.packages.sort_by(|a, b| {
+            (&a.name, version_key(&a.version), &a.source).cmp(&(&b.name, version_key(&b.version), &b.source))
+        });
     }
 
     /// The text, as cargo would write it.
@@ -118,7 +146,11 @@ impl Package {
         let text = |key: &str| table.get(key).and_then(|value| value.as_str()).map(str::to_owned);
         let dependencies = match table.get("dependencies") {
             None => Vec::new(),
-            Some(list) => list.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+            Some(list) => list
+                .as_array()?
+                .iter()
+                .map(|name| name.as_str().map(str::to_owned))
+                .collect::<Option<_>>()?,
         };
         Some(Self {
             name: text("name")?,
@@ -130,7 +162,11 @@ impl Package {
     }
 
     fn write(&self, text: &mut String) -> std::fmt::Result {
-        write!(text, "\n[[package]]\nname = \"{}\"\nversion = \"{}\"\n", self.name, self.version)?;
+        write!(
+            text,
+            "\n[[package]]\nname = \"{}\"\nversion = \"{}\"\n",
+            self.name, self.version
+        )?;
         if let Some(source) = &self.source {
             writeln!(text, "source = \"{source}\"")?;
         }
@@ -156,7 +192,14 @@ fn bare(dependency: &str) -> &str {
 fn version_key(version: &str) -> (Vec<u64>, bool, String) {
     let core = version.split('+').next().unwrap_or_default();
     let (numbers, pre) = core.split_once('-').unwrap_or((core, ""));
-    (numbers.split('.').map(|number| number.parse().unwrap_or_default()).collect(), pre.is_empty(), version.to_owned())
+    (
+        numbers
+            .split('.')
+            .map(|number| number.parse().unwrap_or_default())
+            .collect(),
+        pre.is_empty(),
+        version.to_owned(),
+    )
 }
 
 #[cfg(test)]
@@ -214,25 +257,42 @@ dependencies = [
     #[test]
     fn keeps_only_what_the_project_uses() {
         let lock = CargoLock::parse(LOCK).unwrap().with_root("project", root("aa", &["a"]));
-        let names: Vec<_> = lock.packages.iter().map(|package| format!("{} {}", package.name, package.version)).collect();
+        let names: Vec<_> = lock
+            .packages
+            .iter()
+            .map(|package| format!("{} {}", package.name, package.version))
+            .collect();
         assert_eq!(names, ["a 1.0.0", "aa 0.1.0", "b 2.0.0"]);
     }
 
     #[test]
     fn a_project_called_like_a_package_is_told_apart() {
-        let lock = CargoLock::parse(LOCK).unwrap().with_root("project", root("a", &["a 1.0.0"]));
+        let lock = CargoLock::parse(LOCK)
+            .unwrap()
+            .with_root("project", root("a", &["a 1.0.0"]));
         let text = lock.to_text();
-        assert!(text.contains("name = \"a\"\nversion = \"0.1.0\"\ndependencies = [\n \"a 1.0.0\",\n]"), "{text}");
+        assert!(
+            text.contains("name = \"a\"\nversion = \"0.1.0\"\ndependencies = [\n \"a 1.0.0\",\n]"),
+            "{text}"
+        );
     }
 
     #[test]
     fn an_authors_lock_gains_what_it_lacks_and_keeps_the_rest() {
-        let mut lock = CargoLock::parse(LOCK).unwrap().with_root("project", root("mine", &["a"]));
+        let mut lock = CargoLock::parse(LOCK)
+            .unwrap()
+            .with_root("project", root("mine", &["a"]));
         let before = lock.to_text();
-        let wanted = CargoLock::parse(LOCK).unwrap().with_root("project", root("mine", &["a", "b 10.0.0"]));
+        let wanted = CargoLock::parse(LOCK)
+            .unwrap()
+            .with_root("project", root("mine", &["a", "b 10.0.0"]));
         lock.add_missing(&lock.clone());
         assert_eq!(lock.to_text(), before);
         lock.add_missing(&wanted);
-        assert!(lock.to_text().contains("\"a\",\n \"b 10.0.0\",\n]"), "{}", lock.to_text());
+        assert!(
+            lock.to_text().contains("\"a\",\n \"b 10.0.0\",\n]"),
+            "{}",
+            lock.to_text()
+        );
     }
 }

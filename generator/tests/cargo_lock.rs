@@ -7,7 +7,10 @@ use std::process::Command;
 use std::{env, fs};
 
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate has a workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate has a workspace")
+        .to_owned()
 }
 
 /// A project with every dependency that a generated one can have.
@@ -30,9 +33,17 @@ fn the_embedded_lock_fits_the_runtime() {
     let bless = env::var_os("KOPF_GEN_BLESS").is_some();
     let embedded = repository().join("templates/crate/Cargo.lock");
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("Cargo.toml"), manifest(&repository().join("runtime"))).unwrap();
+    fs::write(
+        folder.path().join("Cargo.toml"),
+        manifest(&repository().join("runtime")),
+    )
+    .unwrap();
     fs::write(folder.path().join("lib.rs"), "").unwrap();
-    let seed = if bless { repository().join("Cargo.lock") } else { embedded.clone() };
+    let seed = if bless {
+        repository().join("Cargo.lock")
+    } else {
+        embedded.clone()
+    };
     fs::copy(seed, folder.path().join("Cargo.lock")).unwrap();
 
     let mut cargo = Command::new(env!("CARGO"));

@@ -9,14 +9,17 @@ pub(super) fn lines(description: &str) -> Vec<String> {
         return Vec::new();
     }
     let mut code = CodeSpans::default();
-    text.lines().map(|line| mend_start(line, lists)).map(|line| mend_inside(&line, &mut code)).collect()
+    text.lines()
+        .map(|line| mend_start(line, lists))
+        .map(|line| mend_inside(&line, &mut code))
+        .collect()
 }
 
 /// Whether each item of a list is on one line, so that none has a lazy continuation.
 fn has_clean_lists(text: &str) -> bool {
-    text.lines().zip(text.lines().skip(1)).all(|(line, next)| {
-        !is_list_item(line) || next.trim().is_empty() || is_list_item(next)
-    })
+    text.lines()
+        .zip(text.lines().skip(1))
+        .all(|(line, next)| !is_list_item(line) || next.trim().is_empty() || is_list_item(next))
 }
 
 fn is_list_item(line: &str) -> bool {
@@ -57,7 +60,13 @@ fn mend_inside(line: &str, code: &mut CodeSpans) -> String {
             let run = rest.len() - rest.trim_start_matches('`').len();
             let closes = code.open == run;
             let opens = code.open == 0 && closed_later(&rest[run..], run);
-            code.open = if closes { 0 } else if opens { run } else { code.open };
+            code.open = if closes {
+                0
+            } else if opens {
+                run
+            } else {
+                code.open
+            };
             let plain = !closes && !opens && code.open == 0;
             out.push_str(&if plain { "\\`".repeat(run) } else { "`".repeat(run) });
             rest = &rest[run..];
@@ -90,7 +99,9 @@ fn closed_later(rest: &str, run: usize) -> bool {
 }
 
 fn url(text: &str) -> &str {
-    let end = text.find(|c: char| c.is_whitespace() || "<>[]`\"'".contains(c)).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| c.is_whitespace() || "<>[]`\"'".contains(c))
+        .unwrap_or(text.len());
     text[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')'])
 }
 

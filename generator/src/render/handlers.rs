@@ -11,10 +11,8 @@ use super::scope::Scope;
 use super::types;
 use crate::fileset::{Class, File, FileSet, Part};
 use crate::model::{ChangeType, ErrorsMode, Family, Function, Operator, Origin, Resource};
+use crate::rustfmt::{WIDTH, version_order};
 use crate::template::fill;
-
-/// The width that rustfmt keeps to.
-const WIDTH: usize = 100;
 
 #[derive(Serialize)]
 struct Modules<'a> {
@@ -30,15 +28,27 @@ struct Module<'a> {
 
 /// Adds `src/handlers/mod.rs` and a module for each resource.
 pub(super) fn render(operator: &Operator, files: &mut FileSet) {
-    let mut modules: Vec<&str> = operator.resources.iter().map(|resource| resource.module.as_str()).collect();
-    modules.sort_by(|a, b| super::scope::version_order(a, b));
+    let mut modules: Vec<&str> = operator
+        .resources
+        .iter()
+        .map(|resource| resource.module.as_str())
+        .collect();
+    modules.sort_by(|a, b| version_order(a, b));
     files.insert(
         "src/handlers/mod.rs",
         File {
-            contents: fill("src/handlers/mod.rs", &Modules { modules: modules.clone() }),
+            contents: fill(
+                "src/handlers/mod.rs",
+                &Modules {
+                    modules: modules.clone(),
+                },
+            ),
             class: Class::Seeded,
             owner: None,
-            parts: modules.iter().map(|module| Part::Module((*module).to_owned())).collect(),
+            parts: modules
+                .iter()
+                .map(|module| Part::Module((*module).to_owned()))
+                .collect(),
         },
     );
     for resource in &operator.resources {
@@ -55,10 +65,22 @@ fn module(resource: &Resource) -> File {
         stubs.push(stub(resource, function, &mut whole));
         let mut scope = new_scope(resource);
         let text = stub(resource, function, &mut scope);
-        parts.push(Part::Function { name: function.name.clone(), text, imports: scope.imports() });
+        parts.push(Part::Function {
+            name: function.name.clone(),
+            text,
+            imports: scope.imports(),
+        });
     }
-    let uses = whole.uses().into_iter().map(|lines| format!("{}\n", lines.join("\n"))).collect();
-    let values = Module { kind: &resource.reference.kind, uses, stubs };
+    let uses = whole
+        .uses()
+        .into_iter()
+        .map(|lines| format!("{}\n", lines.join("\n")))
+        .collect();
+    let values = Module {
+        kind: &resource.reference.kind,
+        uses,
+        stubs,
+    };
     File {
         contents: tidy(&fill("src/handlers/kind.rs", &values)),
         class: Class::Seeded,
@@ -112,7 +134,13 @@ fn stub(resource: &Resource, function: &Function, scope: &mut Scope) -> String {
         Some(returns) => first_value(returns, &function.name, &mut |name| scope.own(&module, name)),
         None => Expression::Plain("()".to_owned()),
     };
-    write!(text, "\n{log}    // TODO: {}\n    Ok({})\n}}", to_do(function), value.layout(4)).expect("a String takes all");
+    write!(
+        text,
+        "\n{log}    // TODO: {}\n    Ok({})\n}}",
+        to_do(function),
+        value.layout(4)
+    )
+    .expect("a String takes all");
     text
 }
 
@@ -129,11 +157,22 @@ fn body(resource: &Resource, function: &Function, family: &str, kind: &str) -> (
         (Family::Change, [ChangeType::Delete]) => (vec!["name"], format!("Deleting {name} {{name}}")),
         (Family::Change, [ChangeType::Update]) => (vec!["name", "diff"], format!("Updated {name} {{name}}: {{diff}}")),
         (Family::Change, [ChangeType::Field]) => {
-            let field = fields(resource, function).first().map_or_else(|| "field".to_owned(), |field| escaped(field));
-            (vec!["name", "old", "new"], format!("Changed {field} of {name} {{name}}: {{old:?}} to {{new:?}}"))
+            let field = fields(resource, function)
+                .first()
+                .map_or_else(|| "field".to_owned(), |field| escaped(field));
+            (
+                vec!["name", "old", "new"],
+                format!("Changed {field} of {name} {{name}}: {{old:?}} to {{new:?}}"),
+            )
         }
-        (Family::Change, _) => (vec!["name", "reason"], format!("Handling {{reason}} of {name} {{name}}")),
-        (Family::Event, _) => (vec!["name", "event_type"], format!("Observed {{event_type:?}} of {name} {{name}}")),
+        (Family::Change, _) => (
+            vec!["name", "reason"],
+            format!("Handling {{reason}} of {name} {{name}}"),
+        ),
+        (Family::Event, _) => (
+            vec!["name", "event_type"],
+            format!("Observed {{event_type:?}} of {name} {{name}}"),
+        ),
         (Family::Timer, _) => (vec!["name"], format!("Checking {name} {{name}}")),
     };
     let log = log_line(&message);
@@ -186,7 +225,11 @@ fn about(resource: &Resource, function: &Function) -> Vec<String> {
     if function.family != Family::Event {
         rest.push(errors(resource, function).to_owned());
     }
-    if rest.is_empty() { vec![when] } else { vec![when, String::new(), rest.join(" ")] }
+    if rest.is_empty() {
+        vec![when]
+    } else {
+        vec![when, String::new(), rest.join(" ")]
+    }
 }
 
 fn occasions(resource: &Resource, function: &Function) -> String {
@@ -207,20 +250,35 @@ fn occasions(resource: &Resource, function: &Function) -> String {
 
 /// The paths that field handlers of a function watch.
 fn fields(resource: &Resource, function: &Function) -> Vec<String> {
-    let own = resource.handlers.iter().filter(|handler| handler.function == function.name);
-    let mut fields: Vec<String> = own.filter_map(|handler| handler.field.as_ref()).map(|field| field.join(".")).collect();
+    let own = resource
+        .handlers
+        .iter()
+        .filter(|handler| handler.function == function.name);
+    let mut fields: Vec<String> = own
+        .filter_map(|handler| handler.field.as_ref())
+        .map(|field| field.join("."))
+        .collect();
     fields.dedup();
     fields
 }
 
 fn ticked(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+    names
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(" or ")
 }
 
 fn rhythm(resource: &Resource, function: &Function) -> String {
     let mut timers = resource.timers.iter().filter(|timer| timer.function == function.name);
-    let (Some(timer), None) = (timers.next(), timers.next()) else { return "again and again".to_owned() };
-    let every = timer.interval.map_or_else(|| "again and again".to_owned(), |interval| format!("every {}", in_words(interval)));
+    let (Some(timer), None) = (timers.next(), timers.next()) else {
+        return "again and again".to_owned();
+    };
+    let every = timer.interval.map_or_else(
+        || "again and again".to_owned(),
+        |interval| format!("every {}", in_words(interval)),
+    );
     match timer.idle {
         Some(idle) => format!("{every}, once nothing has changed it for {},", in_words(idle)),
         None => every,
@@ -229,9 +287,16 @@ fn rhythm(resource: &Resource, function: &Function) -> String {
 
 fn in_words(duration: Duration) -> String {
     let millis = duration.as_millis();
-    let units = [("hour", 3_600_000), ("minute", 60_000), ("second", 1000), ("millisecond", 1)];
-    let (unit, length) =
-        units.into_iter().find(|(_, length)| millis > 0 && millis.is_multiple_of(*length)).unwrap_or(("second", 1000));
+    let units = [
+        ("hour", 3_600_000),
+        ("minute", 60_000),
+        ("second", 1000),
+        ("millisecond", 1),
+    ];
+    let (unit, length) = units
+        .into_iter()
+        .find(|(_, length)| millis > 0 && millis.is_multiple_of(*length))
+        .unwrap_or(("second", 1000));
     match millis / length {
         1 => format!("1 {unit}"),
         count => format!("{count} {unit}s"),
@@ -239,8 +304,16 @@ fn in_words(duration: Duration) -> String {
 }
 
 fn errors(resource: &Resource, function: &Function) -> &'static str {
-    let handlers = resource.handlers.iter().filter(|handler| handler.function == function.name).map(|handler| &handler.limits);
-    let timers = resource.timers.iter().filter(|timer| timer.function == function.name).map(|timer| &timer.limits);
+    let handlers = resource
+        .handlers
+        .iter()
+        .filter(|handler| handler.function == function.name)
+        .map(|handler| &handler.limits);
+    let timers = resource
+        .timers
+        .iter()
+        .filter(|timer| timer.function == function.name)
+        .map(|timer| &timer.limits);
     match handlers.chain(timers).next().and_then(|limits| limits.errors) {
         None | Some(ErrorsMode::Temporary) => "Any error is retried; `Permanent` ends the attempts.",
         Some(ErrorsMode::Permanent) => "Any error ends the attempts; `Temporary` is retried.",

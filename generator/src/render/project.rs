@@ -3,8 +3,8 @@
 use serde::Serialize;
 use toml_edit::Value;
 
-use super::vendor::{workspace_package, workspace_version};
 use super::docs;
+use super::vendor::{workspace_package, workspace_version};
 use crate::cargo_lock::{CargoLock, Package};
 use crate::fileset::{Class, File, FileSet, Part};
 use crate::model::{Operator, Origin, Resource, RuntimeSource};
@@ -57,7 +57,10 @@ struct ReadmeKind {
 pub(super) fn render(operator: &Operator, files: &mut FileSet) {
     let library = operator.crate_name.replace('-', "_");
     let about = description(operator);
-    let sources = Library { library, description: docs::lines(&about) };
+    let sources = Library {
+        library,
+        description: docs::lines(&about),
+    };
     files.add(Class::Seeded, "src/lib.rs", fill("src/lib.rs", &sources));
     files.add(Class::Seeded, "src/main.rs", fill("src/main.rs", &sources));
 
@@ -65,9 +68,17 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
     files.add(Class::Merged, "Cargo.toml", manifest(operator, crates));
     files.insert(
         "Cargo.lock",
-        File { contents: lock(operator, crates), class: Class::Seeded, owner: None, parts: vec![Part::Packages] },
+        File {
+            contents: lock(operator, crates),
+            class: Class::Seeded,
+            owner: None,
+            parts: vec![Part::Packages],
+        },
     );
-    let image = Image { binary: operator.crate_name.clone(), rust_version: workspace_package("rust-version") };
+    let image = Image {
+        binary: operator.crate_name.clone(),
+        rust_version: workspace_package("rust-version"),
+    };
     files.add(Class::Merged, "Dockerfile", fill("Dockerfile", &image));
     files.add(Class::Merged, "README.md", fill("README.md", &readme(operator, about)));
     for name in [".dockerignore", ".gitattributes", ".gitignore"] {
@@ -76,7 +87,10 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
 }
 
 fn description(operator: &Operator) -> String {
-    operator.description.clone().unwrap_or_else(|| format!("The operator `{}`.", operator.name))
+    operator
+        .description
+        .clone()
+        .unwrap_or_else(|| format!("The operator `{}`.", operator.name))
 }
 
 /// Which of the optional dependencies the project's own code names.
@@ -90,7 +104,9 @@ struct Crates {
 impl Crates {
     fn used(files: &FileSet) -> Self {
         let mentions = |folder: &str, word: &str| {
-            files.iter().any(|(path, file)| path.starts_with(folder) && file.contents.contains(word))
+            files
+                .iter()
+                .any(|(path, file)| path.starts_with(folder) && file.contents.contains(word))
         };
         Self {
             serde: mentions("src/", "serde::"),
@@ -163,15 +179,27 @@ fn quoted(text: &str) -> String {
 }
 
 fn readme(operator: &Operator, description: String) -> Readme {
-    let own: Vec<&Resource> =
-        operator.resources.iter().filter(|resource| matches!(resource.origin, Origin::Own(_))).collect();
+    let own: Vec<&Resource> = operator
+        .resources
+        .iter()
+        .filter(|resource| matches!(resource.origin, Origin::Own(_)))
+        .collect();
     let kinds = operator.resources.iter().map(|resource| ReadmeKind {
         name: resource.reference.kind.clone(),
         api_version: resource.reference.api_version(),
-        functions: resource.functions.iter().map(|function| format!("`{}`", function.name)).collect::<Vec<_>>().join(", "),
+        functions: resource
+            .functions
+            .iter()
+            .map(|function| format!("`{}`", function.name))
+            .collect::<Vec<_>>()
+            .join(", "),
     });
     let removals = own.iter().map(|resource| {
-        let everywhere = if resource.reference.namespaced { " --all-namespaces" } else { "" };
+        let everywhere = if resource.reference.namespaced {
+            " --all-namespaces"
+        } else {
+            ""
+        };
         format!("kubectl delete {} --all{everywhere}", super::owner(resource))
     });
     Readme {

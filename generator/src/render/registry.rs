@@ -7,24 +7,47 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::rust::{generated_file, ident, path};
-use super::scope::{Scope, use_line};
+use super::scope::Scope;
 use super::types;
 use crate::model::{
-    ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Operator, Resource, Schema,
-    Timer,
+    ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Operator, Resource,
+    Schema, Timer,
 };
+use crate::rustfmt::use_line;
 
 /// The text of the registry.
 pub(super) fn render(operator: &Operator) -> String {
-    let modules: BTreeSet<&str> = operator.resources.iter().map(|resource| resource.module.as_str()).collect();
-    let mut registry = Registry { scope: Scope::new(taken_names(operator)), types: TypeNames::of(operator) };
-    let handlers = if modules.contains("handlers") { quote!(crate::handlers) } else { quote!(handlers) };
+    let modules: BTreeSet<&str> = operator
+        .resources
+        .iter()
+        .map(|resource| resource.module.as_str())
+        .collect();
+    let mut registry = Registry {
+        scope: Scope::new(taken_names(operator)),
+        types: TypeNames::of(operator),
+    };
+    let handlers = if modules.contains("handlers") {
+        quote!(crate::handlers)
+    } else {
+        quote!(handlers)
+    };
     let main = registry.operator(operator);
-    let functions: Vec<_> = operator.resources.iter().map(|resource| registry.resource(resource, &handlers)).collect();
+    let functions: Vec<_> = operator
+        .resources
+        .iter()
+        .map(|resource| registry.resource(resource, &handlers))
+        .collect();
 
-    let mut blocks: Vec<TokenStream> = registry.scope.uses().iter().map(|lines| path(&lines.concat())).collect();
+    let mut blocks: Vec<TokenStream> = registry
+        .scope
+        .uses()
+        .iter()
+        .map(|lines| path(&lines.concat()))
+        .collect();
     if !modules.contains("handlers") {
-        blocks.push(quote!(use crate::handlers;));
+        blocks.push(quote!(
+            use crate::handlers;
+        ));
     }
     let declared = modules.iter().map(|module| ident(module));
     blocks.push(quote!(#(pub mod #declared;)*));
@@ -36,9 +59,16 @@ pub(super) fn render(operator: &Operator) -> String {
 
 /// A kind may be called like something of the runtime, a function like one of its helpers.
 fn taken_names(operator: &Operator) -> BTreeSet<String> {
-    let functions = operator.resources.iter().flat_map(|resource| &resource.functions).map(|function| function.name.clone());
+    let functions = operator
+        .resources
+        .iter()
+        .flat_map(|resource| &resource.functions)
+        .map(|function| function.name.clone());
     let modules = operator.resources.iter().map(|resource| resource.module.clone());
-    functions.chain(modules).chain(operator.resources.iter().flat_map(types::type_names)).collect()
+    functions
+        .chain(modules)
+        .chain(operator.resources.iter().flat_map(types::type_names))
+        .collect()
 }
 
 /// The generated types that the registry names, and those of them that two modules define.
@@ -51,7 +81,10 @@ impl TypeNames {
     fn of(operator: &Operator) -> Self {
         let mut seen = BTreeSet::new();
         let names = operator.resources.iter().flat_map(types::type_names);
-        Self { ambiguous: names.filter(|name| !seen.insert(name.clone())).collect(), used: BTreeMap::new() }
+        Self {
+            ambiguous: names.filter(|name| !seen.insert(name.clone())).collect(),
+            used: BTreeMap::new(),
+        }
     }
 
     fn name(&mut self, module: &str, name: &str) -> TokenStream {
@@ -63,9 +96,10 @@ impl TypeNames {
     }
 
     fn uses(&self) -> String {
-        let lines = self.used.iter().map(|(module, names)| {
-            use_line(module, &names.iter().map(String::as_str).collect::<Vec<_>>())
-        });
+        let lines = self
+            .used
+            .iter()
+            .map(|(module, names)| use_line(module, names.iter().map(String::as_str).collect()));
         lines.collect::<Vec<_>>().concat()
     }
 }
@@ -80,7 +114,10 @@ impl Registry {
         let name = &operator.name;
         let kind = path(&self.scope.runtime("Operator"));
         let settings = settings(operator);
-        let resources = operator.resources.iter().map(|resource| ident(&function_name(resource)));
+        let resources = operator
+            .resources
+            .iter()
+            .map(|resource| ident(&function_name(resource)));
         quote! {
             /// The operator with all its handlers.
             pub fn operator() -> #kind {
@@ -95,10 +132,17 @@ impl Registry {
         let name = ident(&function_name(resource));
         let kind = self.types.name(&resource.module, &resource.type_name);
         let resource_type = path(&self.scope.runtime("Resource"));
-        let adaptors: Vec<_> =
-            resource.functions.iter().map(|function| self.adaptor(resource, function, &kind, handlers)).collect();
-        let blocking: BTreeSet<&str> =
-            resource.functions.iter().filter(|function| function.blocking).map(|function| function.name.as_str()).collect();
+        let adaptors: Vec<_> = resource
+            .functions
+            .iter()
+            .map(|function| self.adaptor(resource, function, &kind, handlers))
+            .collect();
+        let blocking: BTreeSet<&str> = resource
+            .functions
+            .iter()
+            .filter(|function| function.blocking)
+            .map(|function| function.name.as_str())
+            .collect();
         let mut calls = Vec::new();
         for handler in &resource.handlers {
             let options = self.handler_options(handler);
@@ -125,12 +169,21 @@ impl Registry {
     }
 
     /// The function's exact signature, so that the compiler names the author's function where it differs.
-    fn adaptor(&mut self, resource: &Resource, function: &Function, kind: &TokenStream, handlers: &TokenStream) -> TokenStream {
+    fn adaptor(
+        &mut self,
+        resource: &Resource,
+        function: &Function,
+        kind: &TokenStream,
+        handlers: &TokenStream,
+    ) -> TokenStream {
         let name = ident(&function.name);
         let module = ident(&resource.module);
         let family = path(&self.scope.runtime(family_name(function.family)));
         let result = path(&self.scope.runtime("HandlerResult"));
-        let returns = function.returns.as_ref().map(|returns| self.result_type(resource, returns));
+        let returns = function
+            .returns
+            .as_ref()
+            .map(|returns| self.result_type(resource, returns));
         let returns = returns.map(|returns| quote!(<#returns>));
         if function.blocking {
             quote! {
@@ -165,7 +218,11 @@ impl Registry {
     fn handler_options(&mut self, handler: &Handler) -> TokenStream {
         let limits = self.limits(&handler.limits);
         let is_field = handler.handler_type == HandlerType::Change(ChangeType::Field);
-        let field = if is_field { None } else { field_option(handler.field.as_deref()) };
+        let field = if is_field {
+            None
+        } else {
+            field_option(handler.field.as_deref())
+        };
         let filters = self.filters(&handler.filters);
         quote!(#limits #field #filters)
     }
@@ -182,7 +239,10 @@ impl Registry {
     }
 
     fn limits(&mut self, limits: &Limits) -> TokenStream {
-        let retries = limits.retries.map(Literal::u32_unsuffixed).map(|retries| quote!(.retries(#retries)));
+        let retries = limits
+            .retries
+            .map(Literal::u32_unsuffixed)
+            .map(|retries| quote!(.retries(#retries)));
         let timeout = self.duration_option("timeout", limits.timeout);
         let backoff = self.duration_option("backoff", limits.backoff);
         let errors = limits.errors.map(|errors| {
@@ -225,7 +285,10 @@ impl Registry {
 fn in_largest_unit(duration: Duration) -> (&'static str, u128) {
     let millis = duration.as_millis();
     let units = [("hours", 3_600_000), ("mins", 60_000), ("secs", 1000)];
-    match units.into_iter().find(|(_, length)| millis > 0 && millis.is_multiple_of(*length)) {
+    match units
+        .into_iter()
+        .find(|(_, length)| millis > 0 && millis.is_multiple_of(*length))
+    {
         Some((unit, length)) => (unit, millis / length),
         None if millis == 0 => ("secs", 0),
         None => ("millis", millis),
@@ -252,7 +315,11 @@ fn settings(operator: &Operator) -> TokenStream {
 
 /// The function of a kind's module; `operator` is that of the whole.
 fn function_name(resource: &Resource) -> String {
-    if resource.module == "operator" { "operator_resource".to_owned() } else { resource.module.clone() }
+    if resource.module == "operator" {
+        "operator_resource".to_owned()
+    } else {
+        resource.module.clone()
+    }
 }
 
 pub(super) fn family_name(family: Family) -> &'static str {

@@ -18,7 +18,11 @@ pub(super) fn type_name(schema: &Schema, name: &mut dyn FnMut(&str) -> String) -
         Shape::Any | Shape::Raw(_) => "serde_json::Value".to_owned(),
         Shape::Known { rust, .. } => rust.clone(),
     };
-    if schema.nullable { format!("Option<{rust}>") } else { rust }
+    if schema.nullable {
+        format!("Option<{rust}>")
+    } else {
+        rust
+    }
 }
 
 /// An expression as rustfmt lays it out.
@@ -56,7 +60,9 @@ fn done(function: &str) -> String {
 
 /// Whether any words will do.
 fn is_free_text(schema: &Schema) -> bool {
-    !["format", "pattern", "enum", "maxLength"].iter().any(|keyword| schema.keywords.contains_key(*keyword))
+    !["format", "pattern", "enum", "maxLength"]
+        .iter()
+        .any(|keyword| schema.keywords.contains_key(*keyword))
 }
 
 /// Whether a value is the stub's to give rather than `Default`'s.
@@ -75,7 +81,9 @@ fn struct_value(object: &ObjectSchema, function: &str, name: &mut dyn FnMut(&str
         .map(|field| {
             let value = match field.presence {
                 Presence::Required => first_value(&field.schema, function, name),
-                Presence::Optional if is_filled(&field.schema) => Expression::Plain(format!("Some({})", done(function))),
+                Presence::Optional if is_filled(&field.schema) => {
+                    Expression::Plain(format!("Some({})", done(function)))
+                }
                 Presence::Optional => Expression::Plain("None".to_owned()),
                 Presence::Defaulted if is_filled(&field.schema) => Expression::Plain(done(function)),
                 Presence::Defaulted => first_value(&field.schema, function, name),
@@ -97,7 +105,9 @@ impl Expression {
             Self::Struct(name, fields) if fields.is_empty() => format!("{name} {{}}"),
             Self::Struct(name, fields) => self.on_one_line().unwrap_or_else(|| {
                 let (inner, outer) = (" ".repeat(indent + 4), " ".repeat(indent));
-                let rows = fields.iter().map(|(field, value)| format!("{inner}{field}: {},\n", value.layout(indent + 4)));
+                let rows = fields
+                    .iter()
+                    .map(|(field, value)| format!("{inner}{field}: {},\n", value.layout(indent + 4)));
                 format!("{name} {{\n{}{outer}}}", rows.collect::<String>())
             }),
         }

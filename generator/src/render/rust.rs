@@ -37,6 +37,8 @@ pub(super) fn path(text: &str) -> TokenStream {
 
 /// A doc comment in the words of a description.
 pub(super) fn doc(description: Option<&str>) -> TokenStream {
-    let lines = docs::lines(description.unwrap_or_default()).into_iter().map(|line| format!(" {line}"));
+    let lines = docs::lines(description.unwrap_or_default())
+        .into_iter()
+        .map(|line| format!(" {line}"));
     quote!(#(#[doc = #lines])*)
 }

@@ -1,7 +1,8 @@
 //! Names that a Rust file uses from elsewhere, gathered while it is rendered.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rustfmt::{use_line, version_order};
 
 /// What one file imports.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +15,10 @@ pub(super) struct Scope {
 
 impl Scope {
     pub(super) fn new(taken: impl IntoIterator<Item = String>) -> Self {
-        Self { taken: taken.into_iter().collect(), imports: BTreeMap::new() }
+        Self {
+            taken: taken.into_iter().collect(),
+            imports: BTreeMap::new(),
+        }
     }
 
     /// How the file names `module::name`.
@@ -40,7 +44,10 @@ impl Scope {
 
     /// Everything imported: module and name.
     pub(super) fn imports(&self) -> Vec<(String, String)> {
-        self.imports.iter().map(|(name, module)| (module.clone(), name.clone())).collect()
+        self.imports
+            .iter()
+            .map(|(name, module)| (module.clone(), name.clone()))
+            .collect()
     }
 
     /// `use` lines in up to three blocks: std, other crates, this one.
@@ -50,14 +57,13 @@ impl Scope {
             modules.entry(module).or_default().push(name);
         }
         let mut blocks = [const { Vec::new() }; 3];
-        for (module, mut names) in modules {
-            names.sort_by(|a, b| version_order(a, b));
+        for (module, names) in modules {
             let block = match module.split("::").next() {
                 Some("std") => 0,
                 Some("crate") => 2,
                 _ => 1,
             };
-            blocks[block].push(use_line(module, &names));
+            blocks[block].push(use_line(module, names));
         }
         for block in &mut blocks {
             block.sort_by(|a, b| version_order(a, b));
@@ -66,61 +72,9 @@ impl Scope {
     }
 }
 
-/// One `use` item as rustfmt writes it.
-pub(crate) fn use_line(module: &str, names: &[&str]) -> String {
-    let line = match names {
-        [name] => return format!("use {module}::{name};"),
-        _ => format!("use {module}::{{{}}};", names.join(", ")),
-    };
-    if line.len() <= 100 {
-        return line;
-    }
-    let mut rows = vec![String::new()];
-    for name in names {
-        let row = rows.last_mut().expect("there is always a row");
-        let longer = if row.is_empty() { format!("    {name},") } else { format!("{row} {name},") };
-        if longer.len() <= 100 || row.is_empty() {
-            *row = longer;
-        } else {
-            rows.push(format!("    {name},"));
-        }
-    }
-    format!("use {module}::{{\n{}\n}};", rows.join("\n"))
-}
-
-/// Digits count as numbers, as in rustfmt since edition 2024.
-pub(crate) fn version_order(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a, b);
-    loop {
-        let (x, y) = (number(a), number(b));
-        let order = match (x, y) {
-            (Some((x, _)), Some((y, _))) => x.cmp(&y),
-            _ => a.chars().next().cmp(&b.chars().next()),
-        };
-        if order != Ordering::Equal || a.is_empty() {
-            return order;
-        }
-        match (x, y) {
-            (Some((_, x)), Some((_, y))) => (a, b) = (x, y),
-            _ => (a, b) = (rest(a), rest(b)),
-        }
-    }
-}
-
-fn number(text: &str) -> Option<(u128, &str)> {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    Some((text[..text.len() - rest.len()].parse().ok()?, rest))
-}
-
-fn rest(text: &str) -> &str {
-    let mut chars = text.chars();
-    chars.next();
-    chars.as_str()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Scope, use_line};
+    use super::Scope;
 
     #[test]
     fn what_the_file_defines_is_named_by_path_elsewhere() {
@@ -130,19 +84,17 @@ mod tests {
         assert_eq!(scope.name("std::borrow", "Cow"), "Cow");
         assert_eq!(scope.name("crate::generated::item", "V10"), "V10");
         assert_eq!(scope.name("crate::generated::item", "V9"), "V9");
-        assert_eq!(scope.name("crate::generated::other", "V9"), "crate::generated::other::V9");
+        assert_eq!(
+            scope.name("crate::generated::other", "V9"),
+            "crate::generated::other::V9"
+        );
         assert_eq!(
             scope.uses(),
-            [["use std::borrow::Cow;"], ["use kopf_runtime::Served;"], ["use crate::generated::item::{V9, V10};"]]
+            [
+                ["use std::borrow::Cow;"],
+                ["use kopf_runtime::Served;"],
+                ["use crate::generated::item::{V9, V10};"]
+            ]
         );
-    }
-
-    #[test]
-    fn long_lists_are_filled_row_by_row() {
-        let names: Vec<String> = (10..30).map(|number| format!("Result{number}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let text = use_line("crate::generated::item", &names);
-        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
-        assert!(text.starts_with("use crate::generated::item::{\n    Result10, Result11,"), "{text}");
     }
 }

@@ -10,7 +10,11 @@ pub(super) fn render(files: &mut FileSet) {
     for (name, short) in [("kopf-runtime", "runtime"), ("kopf-testserver", "testserver")] {
         let manifest = standalone(embedded(&format!("{short}.toml")), embedded("workspace.toml"));
         files.add(Class::Vendored, format!("vendor/{name}/Cargo.toml"), manifest);
-        files.add(Class::Vendored, format!("vendor/{name}/LICENSE"), embedded(&format!("{short}-LICENSE")));
+        files.add(
+            Class::Vendored,
+            format!("vendor/{name}/LICENSE"),
+            embedded(&format!("{short}-LICENSE")),
+        );
         for (path, text) in embedded_below(&format!("{short}-src")).filter(|(path, _)| !is_test(path)) {
             files.add(Class::Vendored, format!("vendor/{name}/src/{path}"), text);
         }
@@ -25,7 +29,10 @@ fn is_test(path: &str) -> bool {
 /// A value of the workspace's `[workspace.package]`.
 pub(super) fn workspace_package(key: &str) -> String {
     let workspace = parse(embedded("workspace.toml"));
-    workspace["workspace"]["package"][key].as_str().unwrap_or_default().to_owned()
+    workspace["workspace"]["package"][key]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// The version that the workspace asks of a dependency.
@@ -57,8 +64,11 @@ fn standalone(manifest: &str, workspace: &str) -> String {
 }
 
 fn inherit_package(package: &mut Table, workspace: &Item) {
-    let inherited: Vec<String> =
-        package.iter().filter(|(_, item)| is_inherited(item)).map(|(key, _)| key.to_owned()).collect();
+    let inherited: Vec<String> = package
+        .iter()
+        .filter(|(_, item)| is_inherited(item))
+        .map(|(key, _)| key.to_owned())
+        .collect();
     for key in inherited {
         match workspace.get(&key).and_then(Item::as_value) {
             Some(found) => package[&key] = value(found.clone().decorated(" ", "")),
@@ -106,7 +116,11 @@ fn merged(own: &Item, shared: &Item) -> Value {
         }
     }
     let mut features = strings(shared.get("features"));
-    features.extend(strings(own.get("features")).into_iter().filter(|feature| !strings(shared.get("features")).contains(feature)));
+    features.extend(
+        strings(own.get("features"))
+            .into_iter()
+            .filter(|feature| !strings(shared.get("features")).contains(feature)),
+    );
     if !features.is_empty() {
         features.sort();
         table.insert("features", Value::Array(features.into_iter().collect::<Array>()));

@@ -62,7 +62,9 @@ impl Yaml {
 
     /// A whole object as people write it: identity first, the rest sorted.
     pub(crate) fn object(value: &Value) -> Self {
-        let Self::Map(mut entries) = Self::from(value) else { return Self::from(value) };
+        let Self::Map(mut entries) = Self::from(value) else {
+            return Self::from(value);
+        };
         entries.sort_by_key(|(key, _)| rank(&["apiVersion", "kind", "metadata"], key));
         for (key, value) in &mut entries {
             if let (true, Self::Map(entries)) = (key == "metadata", value) {
@@ -127,9 +129,12 @@ impl From<&Value> for Yaml {
             Value::Number(number) => Self::Number(number.clone()),
             Value::String(text) => Self::Text(text.clone()),
             Value::Array(items) => Self::List(items.iter().map(Self::from).collect()),
-            Value::Object(entries) => {
-                Self::Map(entries.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect())
-            }
+            Value::Object(entries) => Self::Map(
+                entries
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Self::from(value)))
+                    .collect(),
+            ),
         }
     }
 }
@@ -269,7 +274,9 @@ fn is_block_text(text: &str) -> bool {
     text.trim_end_matches('\n').contains('\n')
         && !text.ends_with("\n\n")
         && !text.starts_with([' ', '\n', '\t'])
-        && text.lines().all(|line| !line.ends_with([' ', '\t', '\r']) && !line.starts_with('\t'))
+        && text
+            .lines()
+            .all(|line| !line.ends_with([' ', '\t', '\r']) && !line.starts_with('\t'))
         && text.chars().all(|c| c == '\n' || is_printable(c))
 }
 
@@ -280,9 +287,19 @@ fn is_printable(c: char) -> bool {
 /// YAML 1.1 takes an exponent for a number only after a dot and with a sign.
 fn number_text(number: &serde_json::Number) -> String {
     let text = number.to_string();
-    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
-    let mantissa = if mantissa.contains('.') { mantissa.to_owned() } else { format!("{mantissa}.0") };
-    let exponent = if exponent.starts_with(['+', '-']) { exponent.to_owned() } else { format!("+{exponent}") };
+    let Some((mantissa, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    let mantissa = if mantissa.contains('.') {
+        mantissa.to_owned()
+    } else {
+        format!("{mantissa}.0")
+    };
+    let exponent = if exponent.starts_with(['+', '-']) {
+        exponent.to_owned()
+    } else {
+        format!("+{exponent}")
+    };
     format!("{mantissa}e{exponent}")
 }
 
@@ -292,7 +309,9 @@ fn scalar(text: &str) -> String {
 }
 
 /// Words that YAML 1.1 or 1.2 take for booleans, null or merging.
-const WORDS: [&str; 12] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"];
+const WORDS: [&str; 12] = [
+    "y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf",
+];
 
 fn is_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return false };
@@ -308,7 +327,9 @@ fn is_plain(text: &str) -> bool {
 
 fn looks_numeric(text: &str) -> bool {
     let rest = text.trim_start_matches('.');
-    rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()) || WORDS.contains(&rest.to_ascii_lowercase().as_str())
+    rest.is_empty()
+        || rest.starts_with(|c: char| c.is_ascii_digit())
+        || WORDS.contains(&rest.to_ascii_lowercase().as_str())
 }
 
 fn quoted(text: &str) -> String {
@@ -353,11 +374,72 @@ mod tests {
     #[test]
     fn comes_back_as_it_was() {
         let texts = [
-            "", " ", "on", "Yes", "~", "null", "1e3", "012", "0x10", "1_000", "12:30:45", "2026-01-02", ".5", ".inf", ".nan",
-            "a: b", "a #b", "a:", "- x", "#x", "&a", "*a", "!x", "%x", "@x", "`x`", "{a}", "[a]", "a\nb", "a\nb\n", "a\n\nb",
-            " a\nb", "a \nb", "a\n\n", "tab\there", "bell\u{7}", "grün", "\u{2028}", "\u{1F600}", "'", "\"", "\\", "=", "<<", "?",
-            "-", "--- x", "...", ".spec.x", "self.a != 'b' || self.c == 1", "n", "N", "y", "true", "v1", "demo.example.com/v1",
-            "trailing ", "a\u{85}b", "+1", "1.", "0o7", "1Gi", "/healthz", "a, b", "e1", "none",
+            "",
+            " ",
+            "on",
+            "Yes",
+            "~",
+            "null",
+            "1e3",
+            "012",
+            "0x10",
+            "1_000",
+            "12:30:45",
+            "2026-01-02",
+            ".5",
+            ".inf",
+            ".nan",
+            "a: b",
+            "a #b",
+            "a:",
+            "- x",
+            "#x",
+            "&a",
+            "*a",
+            "!x",
+            "%x",
+            "@x",
+            "`x`",
+            "{a}",
+            "[a]",
+            "a\nb",
+            "a\nb\n",
+            "a\n\nb",
+            " a\nb",
+            "a \nb",
+            "a\n\n",
+            "tab\there",
+            "bell\u{7}",
+            "grün",
+            "\u{2028}",
+            "\u{1F600}",
+            "'",
+            "\"",
+            "\\",
+            "=",
+            "<<",
+            "?",
+            "-",
+            "--- x",
+            "...",
+            ".spec.x",
+            "self.a != 'b' || self.c == 1",
+            "n",
+            "N",
+            "y",
+            "true",
+            "v1",
+            "demo.example.com/v1",
+            "trailing ",
+            "a\u{85}b",
+            "+1",
+            "1.",
+            "0o7",
+            "1Gi",
+            "/healthz",
+            "a, b",
+            "e1",
+            "none",
         ];
         for text in texts {
             let value = json!({"a": text, "b": [text, [text], {text: text}]});
@@ -369,8 +451,12 @@ mod tests {
 
     #[test]
     fn an_object_starts_with_what_it_is() {
-        let value = json!({"kind": "A", "apiVersion": "v1", "spec": {}, "metadata": {"labels": {"a": "b"}, "name": "x"}});
+        let value =
+            json!({"kind": "A", "apiVersion": "v1", "spec": {}, "metadata": {"labels": {"a": "b"}, "name": "x"}});
         let text = documents(&[Yaml::object(&value), Yaml::object(&json!({}))]);
-        assert_eq!(text, "apiVersion: v1\nkind: A\nmetadata:\n  name: x\n  labels:\n    a: b\nspec: {}\n---\n{}\n");
+        assert_eq!(
+            text,
+            "apiVersion: v1\nkind: A\nmetadata:\n  name: x\n  labels:\n    a: b\nspec: {}\n---\n{}\n"
+        );
     }
 }

@@ -16,7 +16,11 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) -> bool {
     for resource in &operator.resources {
         if let Origin::Own(own) = &resource.origin {
             let name = owner(resource);
-            add(files, &format!("crds/{name}.yaml"), &[definition(operator, resource, own)]);
+            add(
+                files,
+                &format!("crds/{name}.yaml"),
+                &[definition(operator, resource, own)],
+            );
             add(files, &format!("crds/{name}.roles.yaml"), &roles(operator, resource));
             resources.extend([format!("{name}.yaml"), format!("{name}.roles.yaml")]);
         }
@@ -89,7 +93,10 @@ fn says_nothing(schema: &Map<String, Value>) -> bool {
 fn needs_spec(spec: &Schema) -> bool {
     match &spec.shape {
         Shape::Object(object) => object.fields.iter().any(|field| field.presence == Presence::Required),
-        Shape::Raw(raw) => raw.get("required").and_then(Value::as_array).is_some_and(|required| !required.is_empty()),
+        Shape::Raw(raw) => raw
+            .get("required")
+            .and_then(Value::as_array)
+            .is_some_and(|required| !required.is_empty()),
         _ => false,
     }
 }
@@ -112,7 +119,10 @@ fn schema_of(schema: &Schema) -> Map<String, Value> {
         Shape::Scalar(Scalar::Boolean) => object("boolean"),
         Shape::Enum { variants, .. } => {
             let mut out = object("string");
-            out.insert("enum".to_owned(), variants.iter().map(|(wire, _)| wire.as_str()).collect());
+            out.insert(
+                "enum".to_owned(),
+                variants.iter().map(|(wire, _)| wire.as_str()).collect(),
+            );
             out
         }
         Shape::Object(fields) => fields_of(fields),
@@ -155,7 +165,10 @@ fn fields_of(fields: &ObjectSchema) -> Map<String, Value> {
             .collect();
         out.insert("properties".to_owned(), Value::Object(properties));
     }
-    let required = fields.fields.iter().filter(|field| field.presence == Presence::Required);
+    let required = fields
+        .fields
+        .iter()
+        .filter(|field| field.presence == Presence::Required);
     let required: Vec<&str> = required.map(|field| field.wire_name.as_str()).collect();
     if !required.is_empty() {
         out.insert("required".to_owned(), json!(required));
@@ -183,13 +196,28 @@ fn insert_some(out: &mut Map<String, Value>, key: &str, value: Option<&str>) {
 }
 
 fn roles(operator: &Operator, resource: &Resource) -> Vec<Yaml> {
-    let viewer = role(operator, resource, "viewer", &["admin", "edit", "view"], &["get", "list", "watch"]);
+    let viewer = role(
+        operator,
+        resource,
+        "viewer",
+        &["admin", "edit", "view"],
+        &["get", "list", "watch"],
+    );
     let editor = role(
         operator,
         resource,
         "editor",
         &["admin", "edit"],
-        &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        &[
+            "create",
+            "delete",
+            "deletecollection",
+            "get",
+            "list",
+            "patch",
+            "update",
+            "watch",
+        ],
     );
     vec![viewer, editor]
 }

@@ -34,8 +34,11 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
 
 /// The labels of an object.
 fn labels(operator: &Operator, component: &str) -> Yaml {
-    let mut all: Vec<(String, String)> =
-        operator.labels.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut all: Vec<(String, String)> = operator
+        .labels
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
     let own = [
         ("app.kubernetes.io/name", operator.name.as_str()),
         ("app.kubernetes.io/component", component),
@@ -55,7 +58,13 @@ fn selector(operator: &Operator) -> Yaml {
 }
 
 fn annotations(operator: &Operator) -> Yaml {
-    Yaml::Map(operator.annotations.iter().map(|(key, value)| (key.clone(), Yaml::from(value))).collect())
+    Yaml::Map(
+        operator
+            .annotations
+            .iter()
+            .map(|(key, value)| (key.clone(), Yaml::from(value)))
+            .collect(),
+    )
 }
 
 /// Metadata with the operator's labels and annotations.
@@ -64,11 +73,17 @@ fn metadata(operator: &Operator, name: &str, namespace: Option<&str>) -> Yaml {
     if let Some(namespace) = namespace {
         metadata = metadata.with("namespace", namespace);
     }
-    metadata.with("labels", labels(operator, "operator")).with_some("annotations", annotations(operator))
+    metadata
+        .with("labels", labels(operator, "operator"))
+        .with_some("annotations", annotations(operator))
 }
 
 fn add(files: &mut FileSet, path: &str, objects: &[Yaml]) {
-    files.add(Class::Generated, format!("deploy/{path}"), format!("{HEADER}{}", documents(objects)));
+    files.add(
+        Class::Generated,
+        format!("deploy/{path}"),
+        format!("{HEADER}{}", documents(objects)),
+    );
 }
 
 fn kustomization(files: &mut FileSet, folder: &str, contents: &Yaml) {
@@ -126,10 +141,21 @@ fn production(operator: &Operator, files: &mut FileSet) {
         "patches" => list![map! { "path" => "deployment.yaml" }],
     };
     let text = "# What differs in production; this folder is yours.\n";
-    files.add(Class::Seeded, "deploy/overlays/production/kustomization.yaml", format!("{text}{}", document(&contents)));
-    files.add(Class::Seeded, "deploy/overlays/production/deployment.yaml", document(&resources));
+    files.add(
+        Class::Seeded,
+        "deploy/overlays/production/kustomization.yaml",
+        format!("{text}{}", document(&contents)),
+    );
+    files.add(
+        Class::Seeded,
+        "deploy/overlays/production/deployment.yaml",
+        document(&resources),
+    );
 }
 
 fn has_own_kinds(operator: &Operator) -> bool {
-    operator.resources.iter().any(|resource| matches!(resource.origin, Origin::Own(_)))
+    operator
+        .resources
+        .iter()
+        .any(|resource| matches!(resource.origin, Origin::Own(_)))
 }

@@ -6,7 +6,12 @@ use crate::model::{Operator, Peering};
 use crate::render::yaml::{Yaml, list, map};
 
 const KINDS: [(&str, &str, &str, &str); 2] = [
-    ("ClusterKopfPeering", "clusterkopfpeerings", "clusterkopfpeering", "Cluster"),
+    (
+        "ClusterKopfPeering",
+        "clusterkopfpeerings",
+        "clusterkopfpeering",
+        "Cluster",
+    ),
     ("KopfPeering", "kopfpeerings", "kopfpeering", "Namespaced"),
 ];
 
@@ -21,7 +26,11 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
 }
 
 pub(super) fn plural(peering: &Peering) -> &'static str {
-    if peering.clusterwide { "clusterkopfpeerings" } else { "kopfpeerings" }
+    if peering.clusterwide {
+        "clusterkopfpeerings"
+    } else {
+        "kopfpeerings"
+    }
 }
 
 /// As in Kopf's own manifest, with none of our labels; whoever removes this operator must not remove them.

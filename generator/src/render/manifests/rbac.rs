@@ -51,7 +51,11 @@ fn has_handlers(resource: &Resource) -> bool {
 fn of_kind(resource: &Resource) -> Vec<Yaml> {
     let reference = &resource.reference;
     let (kind, plural) = (&reference.kind, &reference.plural);
-    let functions: Vec<&str> = resource.functions.iter().map(|function| function.name.as_str()).collect();
+    let functions: Vec<&str> = resource
+        .functions
+        .iter()
+        .map(|function| function.name.as_str())
+        .collect();
     let mut rules = vec![
         rule(&reference.group, &[plural], &["get", "list", "watch", "patch"])
             .comment(format!("{kind}: {}", functions.join(", "))),

@@ -7,8 +7,16 @@ use crate::render::yaml::{Yaml, documents};
 
 /// Adds a file per kind that has samples.
 pub(super) fn render(operator: &Operator, files: &mut FileSet) {
-    for resource in operator.resources.iter().filter(|resource| !resource.samples.is_empty()) {
-        let objects: Vec<_> = resource.samples.iter().map(|sample| Yaml::object(&sample.object)).collect();
+    for resource in operator
+        .resources
+        .iter()
+        .filter(|resource| !resource.samples.is_empty())
+    {
+        let objects: Vec<_> = resource
+            .samples
+            .iter()
+            .map(|sample| Yaml::object(&sample.object))
+            .collect();
         let path = format!("deploy/samples/{}.yaml", resource.module);
         files.add_owned(Class::Seeded, path, documents(&objects), &owner(resource));
     }

@@ -30,7 +30,10 @@ pub(super) fn render(resource: &Resource) -> String {
         "" => "the core group".to_owned(),
         group => format!("group `{group}`"),
     };
-    generated_file(&format!("Types of `{}`, {group}.", resource.reference.kind), &uses.chain(blocks).collect::<Vec<_>>())
+    generated_file(
+        &format!("Types of `{}`, {group}.", resource.reference.kind),
+        &uses.chain(blocks).collect::<Vec<_>>(),
+    )
 }
 
 /// All names that the module defines.
@@ -40,7 +43,11 @@ pub(super) fn type_names(resource: &Resource) -> BTreeSet<String> {
         collect_names(&own.spec, &mut names);
         collect_names(&own.status, &mut names);
     }
-    for returns in resource.functions.iter().filter_map(|function| function.returns.as_ref()) {
+    for returns in resource
+        .functions
+        .iter()
+        .filter_map(|function| function.returns.as_ref())
+    {
         collect_names(returns, &mut names);
     }
     names
@@ -53,7 +60,10 @@ fn collect_names(schema: &Schema, names: &mut BTreeSet<String>) {
         }
         Shape::Object(object) => {
             names.insert(object.type_name.clone());
-            object.fields.iter().for_each(|field| collect_names(&field.schema, names));
+            object
+                .fields
+                .iter()
+                .for_each(|field| collect_names(&field.schema, names));
         }
         Shape::List(items) | Shape::Map(items) => collect_names(items, names),
         Shape::Scalar(_) | Shape::Any | Shape::Raw(_) | Shape::Known { .. } => {}
@@ -62,7 +72,10 @@ fn collect_names(schema: &Schema, names: &mut BTreeSet<String>) {
 
 fn builtin(resource: &Resource, scope: &mut Scope) -> Vec<TokenStream> {
     let name = ident(&resource.type_name);
-    let about = doc(Some(&format!("`{}` of Kubernetes, as raw JSON.", resource.reference.kind)));
+    let about = doc(Some(&format!(
+        "`{}` of Kubernetes, as raw JSON.",
+        resource.reference.kind
+    )));
     let kind = kind_impl(resource, scope, &quote!(serde_json::Value), &quote!(serde_json::Value));
     vec![quote!(#about #[derive(Clone, Copy, Debug)] pub struct #name;), kind]
 }
@@ -74,7 +87,8 @@ fn own_kind(resource: &Resource, own: &OwnKind, scope: &mut Scope) -> Vec<TokenS
     let status = types.part(&own.status, &format!("What is there of a `{kind}`."));
     for function in &resource.functions {
         if let Some(returns) = &function.returns {
-            let place = result_place(own, returns).map_or_else(String::new, |key| format!(", stored at `.status.{key}`"));
+            let place =
+                result_place(own, returns).map_or_else(String::new, |key| format!(", stored at `.status.{key}`"));
             types.part(returns, &format!("Result of `{}`{place}.", function.name));
         }
     }
@@ -90,8 +104,12 @@ fn own_kind(resource: &Resource, own: &OwnKind, scope: &mut Scope) -> Vec<TokenS
 
 /// The key in the status under which a result is stored.
 pub(super) fn result_place<'a>(own: &'a OwnKind, returns: &Schema) -> Option<&'a str> {
-    let Shape::Object(result) = &returns.shape else { return None };
-    let Shape::Object(status) = &own.status.shape else { return None };
+    let Shape::Object(result) = &returns.shape else {
+        return None;
+    };
+    let Shape::Object(status) = &own.status.shape else {
+        return None;
+    };
     find_by_type(&status.fields, &result.type_name)
 }
 
@@ -185,7 +203,11 @@ fn kube_impl(resource: &Resource, scope: &mut Scope) -> TokenStream {
     let kube = path(&scope.runtime("kube"));
     let cow = path(&scope.name("std::borrow", "Cow"));
     let meta = path(&scope.name(OBJECT_META, "ObjectMeta"));
-    let reach = ident(if resource.reference.namespaced { "NamespaceResourceScope" } else { "ClusterResourceScope" });
+    let reach = ident(if resource.reference.namespaced {
+        "NamespaceResourceScope"
+    } else {
+        "ClusterResourceScope"
+    });
     quote! {
         impl #kube::Resource for #name {
             type DynamicType = ();
@@ -214,6 +236,9 @@ fn kube_impl(resource: &Resource, scope: &mut Scope) -> TokenStream {
 
 /// `Serialize, Deserialize`, imported.
 fn serde_derives(scope: &mut Scope) -> TokenStream {
-    let (serialize, deserialize) = (path(&scope.name("serde", "Serialize")), path(&scope.name("serde", "Deserialize")));
+    let (serialize, deserialize) = (
+        path(&scope.name("serde", "Serialize")),
+        path(&scope.name("serde", "Deserialize")),
+    );
     quote!(#serialize, #deserialize)
 }

@@ -20,7 +20,11 @@ pub(super) struct Types<'a> {
 
 impl<'a> Types<'a> {
     pub(super) fn new(scope: &'a mut Scope) -> Self {
-        Self { scope, defined: BTreeSet::new(), blocks: Vec::new() }
+        Self {
+            scope,
+            defined: BTreeSet::new(),
+            blocks: Vec::new(),
+        }
     }
 
     /// The type of a spec, a status or a result; `about` documents a struct that has no description.
@@ -177,7 +181,9 @@ impl<'a> Types<'a> {
         let name = ident(type_name);
         let about = doc(description);
         let derives = serde_derives(self.scope);
-        let rule = RULES.iter().find(|(_, rule)| variants.iter().all(|(wire, variant)| rule(variant) == *wire));
+        let rule = RULES
+            .iter()
+            .find(|(_, rule)| variants.iter().all(|(wire, variant)| rule(variant) == *wire));
         let rename_all = rule.map(|(rule, _)| quote!(#[serde(rename_all = #rule)]));
         let variants = variants.iter().map(|(wire, variant)| {
             let name = ident(variant);
@@ -273,7 +279,9 @@ const RULES: [(&str, Rule); 6] = [
     ("camelCase", |variant| variant[..1].to_ascii_lowercase() + &variant[1..]),
     ("kebab-case", |variant| snake_case(variant).replace('_', "-")),
     ("snake_case", snake_case),
-    ("SCREAMING_SNAKE_CASE", |variant| snake_case(variant).to_ascii_uppercase()),
+    ("SCREAMING_SNAKE_CASE", |variant| {
+        snake_case(variant).to_ascii_uppercase()
+    }),
 ];
 
 fn snake_case(variant: &str) -> String {
@@ -293,7 +301,13 @@ mod tests {
 
     #[test]
     fn camel_case_is_serdes() {
-        let cases = [("who", "who"), ("r#type", "type"), ("expire_after_days", "expireAfterDays"), ("ip_v4", "ipV4"), ("a_b", "aB")];
+        let cases = [
+            ("who", "who"),
+            ("r#type", "type"),
+            ("expire_after_days", "expireAfterDays"),
+            ("ip_v4", "ipV4"),
+            ("a_b", "aB"),
+        ];
         for (rust, wire) in cases {
             assert_eq!(camel_case(rust), wire);
         }

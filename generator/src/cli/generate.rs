@@ -1,0 +1,71 @@
+//! `kopf-gen generate`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::ensure;
+use kopf_gen::lock::Persistence;
+use kopf_gen::write;
+
+use super::{Status, output, project};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Write nothing; exit with 1 if anything would change
+    #[arg(long)]
+    check: bool,
+    /// Drop edits of files that kopf-gen owns
+    #[arg(long)]
+    overwrite_generated: bool,
+    /// The project's folder
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    project: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
+    let folder = arguments.project.as_path();
+    let spec = folder.join(project::SPEC);
+    ensure!(
+        spec.is_file(),
+        "there is no {} in {}; run `kopf-gen new SPEC` to start a project, or name one with --project",
+        project::SPEC,
+        shown(folder),
+    );
+    let Some(generated) = project::generated(project::SPEC, &project::read(&spec)?) else {
+        return Ok(Status::Invalid);
+    };
+    output::diagnostics(&generated.warnings);
+    let lock = project::lock(folder)?;
+    let persistence = project::persistence(&generated);
+    if let Some(before) = lock.as_ref().map(|lock| &lock.persistence).filter(|before| **before != persistence) {
+        refuse_move(before, &persistence);
+        return Ok(Status::Invalid);
+    }
+    let options = write::Options { overwrite_generated: arguments.overwrite_generated };
+    let plan = project::plan(folder, &generated, lock.as_ref(), options)?;
+    if !plan.refusals().is_empty() {
+        output::refusals(plan.refusals());
+        return Ok(Status::Conflict);
+    }
+    output::changes(plan.changes(), arguments.check);
+    output::notes(plan.notes());
+    if plan.is_empty() {
+        output::say("nothing to do");
+        return Ok(Status::Done);
+    }
+    if arguments.check {
+        return Ok(Status::Differs);
+    }
+    plan.apply(folder)?;
+    Ok(Status::Done)
+}
+
+fn shown(folder: &Path) -> String {
+    if folder == Path::new(".") { "this folder".to_owned() } else { folder.display().to_string() }
+}
+
+fn refuse_move(before: &Persistence, after: &Persistence) {
+    output::refuse("settings.persistence has changed, so that every object would be handled as new and keep the old finalizer");
+    output::tell(&format!("  prefix    {} is now {}", before.prefix, after.prefix));
+    output::tell(&format!("  finalizer {} is now {}", before.finalizer, after.finalizer));
+    output::tell(&format!("put the old values back into {}; moving over with `formerly` is not supported yet", project::SPEC));
+}

@@ -1,0 +1,80 @@
+//! The few of rustfmt's rules that rendered text has to follow by itself.
+
+use std::cmp::Ordering;
+
+/// The width that rustfmt keeps to.
+pub(crate) const WIDTH: usize = 100;
+
+/// One `use` item as rustfmt writes it.
+pub(crate) fn use_line(module: &str, mut names: Vec<&str>) -> String {
+    names.sort_by(|a, b| version_order(a, b));
+    let line = match names.as_slice() {
+        [name] => return format!("use {module}::{name};"),
+        _ => format!("use {module}::{{{}}};", names.join(", ")),
+    };
+    if line.len() <= WIDTH {
+        return line;
+    }
+    let mut rows = vec![String::new()];
+    for name in names {
+        let row = rows.last_mut().expect("there is always a row");
+        let longer = if row.is_empty() {
+            format!("    {name},")
+        } else {
+            format!("{row} {name},")
+        };
+        if longer.len() <= WIDTH || row.is_empty() {
+            *row = longer;
+        } else {
+            rows.push(format!("    {name},"));
+        }
+    }
+    format!("use {module}::{{\n{}\n}};", rows.join("\n"))
+}
+
+/// Digits count as numbers, as in rustfmt since edition 2024.
+pub(crate) fn version_order(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        let (x, y) = (number(a), number(b));
+        let order = match (x, y) {
+            (Some((x, _)), Some((y, _))) => x.cmp(&y),
+            _ => a.chars().next().cmp(&b.chars().next()),
+        };
+        if order != Ordering::Equal || a.is_empty() {
+            return order;
+        }
+        match (x, y) {
+            (Some((_, x)), Some((_, y))) => (a, b) = (x, y),
+            _ => (a, b) = (rest(a), rest(b)),
+        }
+    }
+}
+
+fn number(text: &str) -> Option<(u128, &str)> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    Some((text[..text.len() - rest.len()].parse().ok()?, rest))
+}
+
+fn rest(text: &str) -> &str {
+    let mut chars = text.chars();
+    chars.next();
+    chars.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::use_line;
+
+    #[test]
+    fn long_lists_are_filled_row_by_row() {
+        let names: Vec<String> = (10..30).map(|number| format!("Result{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = use_line("crate::generated::item", names);
+        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+        assert!(
+            text.starts_with("use crate::generated::item::{\n    Result10, Result11,"),
+            "{text}"
+        );
+    }
+}

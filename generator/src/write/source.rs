@@ -1,0 +1,248 @@
+//! An author's Rust file: what it defines, and where something can be added.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Item, UseTree};
+
+use crate::rustfmt::version_order;
+
+/// The file cannot be read as Rust.
+#[derive(Debug)]
+pub(super) struct Unparsable {
+    pub(super) line: usize,
+    pub(super) message: String,
+}
+
+/// Where a name comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// A `use` that does not rename.
+    Import,
+    /// An item, or a `use` that renames.
+    Other,
+}
+
+/// A file's top level.
+#[derive(Debug)]
+pub(super) struct Source {
+    lines: Vec<String>,
+    items: Vec<Place>,
+    pub(super) bindings: BTreeMap<String, Binding>,
+    /// Modules that are imported with `*`.
+    pub(super) globs: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Place {
+    /// Counted from 0, with attributes and the comment above.
+    start: usize,
+    /// The line behind.
+    end: usize,
+    kind: PlaceKind,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum PlaceKind {
+    Use,
+    Module(String),
+    Tests,
+    Other,
+}
+
+impl Source {
+    pub(super) fn parse(text: &str) -> Result<Self, Unparsable> {
+        let file = syn::parse_file(text).map_err(|error| Unparsable {
+            line: error.span().start().line,
+            message: error.to_string(),
+        })?;
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let mut source = Self {
+            lines,
+            items: Vec::new(),
+            bindings: BTreeMap::new(),
+            globs: BTreeSet::new(),
+        };
+        for item in &file.items {
+            source.bind(item);
+            let start = source.with_comment(item.span().start().line - 1);
+            let end = item.span().end().line;
+            source.items.push(Place {
+                start,
+                end,
+                kind: kind(item),
+            });
+        }
+        Ok(source)
+    }
+
+    /// A comment directly above belongs to the item.
+    fn with_comment(&self, mut line: usize) -> usize {
+        while line > 0 {
+            let above = self.lines[line - 1].trim_start();
+            if !above.starts_with("//") || above.starts_with("//!") {
+                break;
+            }
+            line -= 1;
+        }
+        line
+    }
+
+    fn bind(&mut self, item: &Item) {
+        let name = match item {
+            Item::Fn(item) => &item.sig.ident,
+            Item::Struct(item) => &item.ident,
+            Item::Enum(item) => &item.ident,
+            Item::Union(item) => &item.ident,
+            Item::Trait(item) => &item.ident,
+            Item::Type(item) => &item.ident,
+            Item::Const(item) => &item.ident,
+            Item::Static(item) => &item.ident,
+            Item::Mod(item) => &item.ident,
+            Item::Use(item) => return self.bind_use(String::new(), &item.tree),
+            _ => return,
+        };
+        self.bindings.insert(name.to_string(), Binding::Other);
+    }
+
+    fn bind_use(&mut self, prefix: String, tree: &UseTree) {
+        match tree {
+            UseTree::Path(path) => self.bind_use(joined(&prefix, &path.ident.to_string()), &path.tree),
+            UseTree::Name(name) => {
+                self.bindings.insert(name.ident.to_string(), Binding::Import);
+            }
+            UseTree::Rename(rename) => {
+                self.bindings.insert(rename.rename.to_string(), Binding::Other);
+            }
+            UseTree::Glob(_) => {
+                self.globs.insert(prefix);
+            }
+            UseTree::Group(group) => group.items.iter().for_each(|tree| self.bind_use(prefix.clone(), tree)),
+            _ => {}
+        }
+    }
+
+    /// The end of the file, or the line of its test module: clippy wants tests last.
+    pub(super) fn end_of_code(&self) -> usize {
+        let tests = self.items.iter().find(|place| place.kind == PlaceKind::Tests);
+        tests.map_or(self.lines.len(), |place| place.start)
+    }
+
+    /// Behind the imports, or before the first item.
+    pub(super) fn end_of_uses(&self) -> usize {
+        let last = self
+            .items
+            .iter()
+            .rfind(|place| place.kind == PlaceKind::Use)
+            .map(|place| place.end);
+        last.or_else(|| self.items.first().map(|place| place.start))
+            .unwrap_or(self.lines.len())
+    }
+
+    /// Among the other modules, in their order.
+    pub(super) fn place_of_module(&self, name: &str) -> (usize, Gap) {
+        let modules = || {
+            self.items.iter().filter_map(|place| match &place.kind {
+                PlaceKind::Module(name) => Some((name, place)),
+                _ => None,
+            })
+        };
+        let next = modules().find(|(known, _)| version_order(known, name).is_gt());
+        match (next, modules().next_back()) {
+            (Some((_, next)), _) => (next.start, Gap::None),
+            (None, Some((_, last))) => (last.end, Gap::None),
+            (None, None) => (self.lines.len(), Gap::Blank),
+        }
+    }
+}
+
+/// The line of a top-level function, counted from 1.
+pub(super) fn line_of(text: &str, name: &str) -> Option<usize> {
+    let file = syn::parse_file(text).ok()?;
+    file.items.iter().find_map(|item| match item {
+        Item::Fn(item) if item.sig.ident == name => Some(item.sig.ident.span().start().line),
+        _ => None,
+    })
+}
+
+fn joined(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{prefix}::{name}")
+    }
+}
+
+fn kind(item: &Item) -> PlaceKind {
+    match item {
+        Item::Use(_) => PlaceKind::Use,
+        Item::Mod(module) if module.attrs.iter().any(is_cfg_test) => PlaceKind::Tests,
+        Item::Mod(module) if module.content.is_none() => PlaceKind::Module(module.ident.to_string()),
+        _ => PlaceKind::Other,
+    }
+}
+
+fn is_cfg_test(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
+}
+
+/// Whether blank lines set an addition apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gap {
+    Blank,
+    None,
+}
+
+/// Additions to a text, by the line before which they go.
+#[derive(Debug, Default)]
+pub(super) struct Edits {
+    additions: BTreeMap<usize, (Gap, Vec<String>)>,
+}
+
+impl Edits {
+    pub(super) fn insert(&mut self, line: usize, gap: Gap, text: &str) {
+        self.additions
+            .entry(line)
+            .or_insert((gap, Vec::new()))
+            .1
+            .push(text.to_owned());
+    }
+
+    pub(super) fn insert_first(&mut self, line: usize, gap: Gap, text: &str) {
+        self.additions
+            .entry(line)
+            .or_insert((gap, Vec::new()))
+            .1
+            .insert(0, text.to_owned());
+    }
+
+    /// The text with everything added, in its own kind of line ends.
+    pub(super) fn apply(self, text: &str) -> String {
+        let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut out = String::new();
+        let mut at = 0;
+        for (line, (gap, blocks)) in self.additions {
+            out.extend(lines[at..line].iter().copied());
+            at = line;
+            if !out.is_empty() && !out.ends_with('\n') {
+                out.push_str(eol);
+            }
+            let is_blank = |line: &str| line.trim().is_empty();
+            if gap == Gap::Blank && line > 0 && !is_blank(lines[line - 1]) {
+                out.push_str(eol);
+            }
+            let between = if gap == Gap::Blank { "\n\n" } else { "\n" };
+            let mut blocks = blocks;
+            if gap == Gap::None {
+                blocks.sort_by(|a, b| version_order(a, b));
+            }
+            out.push_str(&format!("{}\n", blocks.join(between)).replace('\n', eol));
+            if gap == Gap::Blank && lines.get(line).is_some_and(|next| !is_blank(next)) {
+                out.push_str(eol);
+            }
+        }
+        out.extend(lines[at..].iter().copied());
+        out
+    }
+}
