@@ -9,6 +9,7 @@ use crate::kinds::{Kind, Kinds, Version};
 use crate::listing::Snapshots;
 use crate::status::Status;
 use crate::store::Store;
+use crate::writing::How;
 
 /// Where timestamps come from.
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -65,7 +66,7 @@ impl Cluster {
                 .place("", "v1", "namespaces", None)
                 .expect("namespaces are a built-in kind");
             cluster
-                .create(&place, namespace, false)
+                .create(&place, namespace, How::default())
                 .expect("the first namespaces are valid");
         }
         cluster

@@ -16,6 +16,7 @@ use crate::deletion::Deleted;
 use crate::discovery;
 use crate::faults::{Failure, Faults, Switchboard, refusal};
 use crate::listing::{ListOptions, parse_version};
+use crate::openapi;
 use crate::patching::Patch;
 use crate::requests::{Entry, RequestLog};
 use crate::responses::{self, ResponseBody};
@@ -24,7 +25,7 @@ use crate::selectors::Selector;
 use crate::status::Status;
 use crate::table::Shape;
 use crate::watching::{Watch, WatchOptions};
-use crate::writing::Scope;
+use crate::writing::{How, Scope};
 
 /// The limit of the real server.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -118,6 +119,8 @@ impl Api {
                 let kinds = &cluster.kinds;
                 let answer = match discovery_of {
                     Route::Core => discovery::core(),
+                    Route::Documents => openapi::index(kinds),
+                    Route::Document { group, version } => openapi::document(kinds, &group, &version)?,
                     Route::Groups => discovery::groups(kinds),
                     Route::Group(group) => discovery::group(kinds, &group)?,
                     Route::Resources { group, version } => discovery::resources(kinds, &group, &version)?,
@@ -175,7 +178,7 @@ impl Api {
             Method::POST if place.kind.namespaced && place.namespace.is_empty() => Err(Status::method_not_allowed()),
             Method::POST => {
                 let object = call.object(&place)?;
-                let created = lock(&self.cluster).create(&place, object, call.dry_run())?;
+                let created = lock(&self.cluster).create(&place, object, call.how(Scope::Main))?;
                 Ok(responses::json(201, &*created))
             }
             Method::DELETE => {
@@ -193,7 +196,7 @@ impl Api {
     }
 
     fn object(&self, call: &Call, place: &Place, name: &str, scope: Scope) -> Result<Response<ResponseBody>, Status> {
-        let how = (scope, call.dry_run());
+        let how = call.how(scope);
         let mut cluster = lock(&self.cluster);
         match *call.method {
             Method::GET => {
@@ -245,6 +248,15 @@ impl Api {
 }
 
 impl Call<'_> {
+    fn how(&self, scope: Scope) -> How {
+        let strict = self.query.get("fieldValidation") == "Strict";
+        How {
+            scope,
+            dry_run: self.dry_run(),
+            strict,
+        }
+    }
+
     fn dry_run(&self) -> bool {
         self.query.get("dryRun") == "All"
     }

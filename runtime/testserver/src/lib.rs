@@ -10,6 +10,7 @@ mod kinds;
 mod listen;
 mod listing;
 mod metadata;
+mod openapi;
 mod patching;
 mod requests;
 mod responses;
@@ -45,7 +46,7 @@ use crate::cluster::{Clock, Cluster, Place};
 use crate::faults::{Faults, Signals};
 use crate::http::{Api, lock};
 use crate::requests::RequestLog;
-use crate::writing::Scope;
+use crate::writing::{How, Scope};
 
 /// How long [`Server::wait_for`] waits.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -131,11 +132,15 @@ impl Server {
         let mut stored = if exists {
             None
         } else {
-            Some(cluster.create(&place, object.clone(), false)?)
+            Some(cluster.create(&place, object.clone(), How::default())?)
         };
         if exists || object.get("status").is_some() {
             let name = stored.as_deref().map_or(name, writing::name_of);
-            let replaced = cluster.update(&place, &name, (Scope::All, false), |current| {
+            let whole = How {
+                scope: Scope::All,
+                ..How::default()
+            };
+            let replaced = cluster.update(&place, &name, whole, |current| {
                 let mut object = object;
                 for field in ["name", "uid", "resourceVersion"] {
                     object["metadata"][field] = current["metadata"][field].clone();
@@ -203,7 +208,15 @@ impl Server {
             return Err(Status::no_such_path());
         }
         let patch = patching::Patch::Merge(patch);
-        let patched = cluster.update(&place, name, (scope, false), |current| patch.apply(current))?;
+        let patched = cluster.update(
+            &place,
+            name,
+            How {
+                scope,
+                ..How::default()
+            },
+            |current| patch.apply(current),
+        )?;
         Ok(Value::clone(&patched))
     }
 

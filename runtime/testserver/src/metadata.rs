@@ -62,11 +62,11 @@ pub(crate) fn check_shape(object: &Value) -> Result<(), Status> {
 
 /// Drops nulls and empty collections, which the server never stores in metadata.
 pub(crate) fn tidy(metadata: &mut Map<String, Value>) {
-    metadata.retain(|key, value| match value {
+    metadata.retain(|_, value| match value {
         Value::Null => false,
         Value::Object(map) => !map.is_empty(),
         Value::Array(list) => !list.is_empty(),
-        Value::String(text) => !text.is_empty() || key == "name",
+        Value::String(text) => !text.is_empty(),
         _ => true,
     });
     // Neither is kept: nobody reads them from a test server, and a stale value would only mislead.

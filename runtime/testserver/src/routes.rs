@@ -11,6 +11,8 @@ pub(crate) enum Route {
     Groups,
     Group(String),
     Resources { group: String, version: String },
+    Documents,
+    Document { group: String, version: String },
     Review,
     Objects(Target),
 }
@@ -36,6 +38,15 @@ pub(crate) fn route(path: &str) -> Option<Route> {
     Some(match segments[..] {
         ["healthz" | "readyz" | "livez", ..] => Route::Health,
         ["version"] => Route::Version,
+        ["openapi", "v3"] => Route::Documents,
+        ["openapi", "v3", "api", version] => Route::Document {
+            group: String::new(),
+            version: version.into(),
+        },
+        ["openapi", "v3", "apis", group, version] => Route::Document {
+            group: group.into(),
+            version: version.into(),
+        },
         ["api"] => Route::Core,
         ["apis"] => Route::Groups,
         ["apis", group] => Route::Group(group.into()),

@@ -8,14 +8,22 @@ use serde_json::{Map, Value, json};
 
 use crate::status::Cause;
 
-/// Makes an object what would be stored under the schema, and lists its faults.
-pub(crate) fn admit(schema: &Value, object: &mut Value) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    walk(schema, object, "", true, &mut causes);
-    causes
+/// What the walk came across.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) causes: Vec<Cause>,
+    /// Paths of the fields that were pruned.
+    pub(crate) unknown: Vec<String>,
 }
 
-fn walk(schema: &Value, value: &mut Value, path: &str, resource: bool, causes: &mut Vec<Cause>) {
+/// Makes an object what would be stored under the schema.
+pub(crate) fn admit(schema: &Value, object: &mut Value) -> Findings {
+    let mut found = Findings::default();
+    walk(schema, object, "", true, &mut found);
+    found
+}
+
+fn walk(schema: &Value, value: &mut Value, path: &str, resource: bool, found: &mut Findings) {
     if value.is_null() && schema["nullable"] == true {
         return;
     }
@@ -25,29 +33,29 @@ fn walk(schema: &Value, value: &mut Value, path: &str, resource: bool, causes: &
         } else {
             schema["type"].as_str().unwrap_or_default()
         };
-        let found = json!(type_name(value));
-        causes.push(Cause::wrong_type(
+        let actual = json!(type_name(value));
+        found.causes.push(Cause::wrong_type(
             path,
-            &found,
-            &format!("{path} in body must be of type {wanted}: {found}"),
+            &actual,
+            &format!("{path} in body must be of type {wanted}: {actual}"),
         ));
         return;
     }
     match value {
-        Value::Object(fields) => walk_fields(schema, fields, path, resource, causes),
+        Value::Object(fields) => walk_fields(schema, fields, path, resource, found),
         Value::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
                 if let Some(schema) = schema.get("items") {
-                    walk(schema, item, &format!("{path}[{index}]"), is_resource(schema), causes);
+                    walk(schema, item, &format!("{path}[{index}]"), is_resource(schema), found);
                 }
             }
         }
         _ => {}
     }
-    check(schema, value, path, causes);
+    check(schema, value, path, &mut found.causes);
 }
 
-fn walk_fields(schema: &Value, fields: &mut Map<String, Value>, path: &str, resource: bool, causes: &mut Vec<Cause>) {
+fn walk_fields(schema: &Value, fields: &mut Map<String, Value>, path: &str, resource: bool, found: &mut Findings) {
     let properties = schema["properties"].as_object();
     let property = |key: &str| properties.and_then(|properties| properties.get(key));
     let additional = schema
@@ -55,7 +63,13 @@ fn walk_fields(schema: &Value, fields: &mut Map<String, Value>, path: &str, reso
         .filter(|additional| **additional != false);
     let preserve = schema["x-kubernetes-preserve-unknown-fields"] == true;
     let own = |key: &str| resource && matches!(key, "apiVersion" | "kind" | "metadata");
-    fields.retain(|key, _| preserve || additional.is_some() || property(key).is_some() || own(key));
+    fields.retain(|key, _| {
+        let known = preserve || additional.is_some() || property(key).is_some() || own(key);
+        if !known {
+            found.unknown.push(join(path, key));
+        }
+        known
+    });
     fields.retain(|key, value| {
         let schema = property(key).or(additional.filter(|additional| additional.is_object()));
         // A null means absence where the schema does not allow it.
@@ -73,14 +87,14 @@ fn walk_fields(schema: &Value, fields: &mut Map<String, Value>, path: &str, reso
         .filter_map(Value::as_str)
     {
         if !fields.contains_key(key) {
-            causes.push(Cause::required(join(path, key), ""));
+            found.causes.push(Cause::required(join(path, key), ""));
         }
     }
     for (key, value) in fields {
         // The metadata of a resource has rules of its own, whatever the schema says of it.
         let schema = property(key).or(additional.filter(|additional| additional.is_object()));
         if let Some(schema) = schema.filter(|_| !own(key)) {
-            walk(schema, value, &join(path, key), is_resource(schema), causes);
+            walk(schema, value, &join(path, key), is_resource(schema), found);
         }
     }
 }

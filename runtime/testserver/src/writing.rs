@@ -11,12 +11,23 @@ use crate::schema;
 use crate::status::{Cause, Status};
 
 /// The part of an object that a request may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Scope {
+    #[default]
     Main,
     Status,
     /// Both at once: no request can do that, but the set-up of a test may.
     All,
+}
+
+/// How an object is to be written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct How {
+    pub(crate) scope: Scope,
+    /// Everything but storing.
+    pub(crate) dry_run: bool,
+    /// Unknown fields are refused instead of pruned.
+    pub(crate) strict: bool,
 }
 
 /// Metadata that clients send back but cannot change.
@@ -32,7 +43,7 @@ const KEPT: [&str; 6] = [
 const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
 
 impl Cluster {
-    pub(crate) fn create(&mut self, place: &Place, mut object: Value, dry_run: bool) -> Result<Arc<Value>, Status> {
+    pub(crate) fn create(&mut self, place: &Place, mut object: Value, how: How) -> Result<Arc<Value>, Status> {
         let kind = Arc::clone(&place.kind);
         check_identity(place, &mut object)?;
         let now = json!(self.now());
@@ -79,11 +90,11 @@ impl Cluster {
                 fields.insert("status".into(), serde_json::from_str(status).unwrap_or_default());
             }
         }
-        self.complete(place, None, &mut object)?;
+        self.complete(place, None, &mut object, how)?;
         if self.store.get(&kind.key(), &place.namespace, &name).is_some() {
             return Err(Status::already_exists(&kind, &name));
         }
-        if dry_run {
+        if how.dry_run {
             return Ok(Arc::new(object));
         }
         object["apiVersion"] = json!(kind.api_version(&kind.storage));
@@ -97,7 +108,7 @@ impl Cluster {
         &mut self,
         place: &Place,
         name: &str,
-        (scope, dry_run): (Scope, bool),
+        how: How,
         make: impl FnOnce(&Value) -> Result<Value, Status>,
     ) -> Result<Arc<Value>, Status> {
         let kind = Arc::clone(&place.kind);
@@ -108,14 +119,14 @@ impl Cluster {
         let mut object = make(&current)?;
         check_identity(place, &mut object)?;
         check_preconditions(place, name, &current, metadata_of(&mut object))?;
-        let mut object = if scope == Scope::Status {
+        let mut object = if how.scope == Scope::Status {
             let mut whole = Value::clone(&current);
             copy_field(&object, &mut whole, "status");
             whole
         } else {
             object
         };
-        if scope == Scope::Main && place.version()?.status {
+        if how.scope == Scope::Main && place.version()?.status {
             copy_field(&current, &mut object, "status");
         }
         let metadata = metadata_of(&mut object);
@@ -127,7 +138,7 @@ impl Cluster {
         }
         metadata.insert("resourceVersion".into(), current["metadata"]["resourceVersion"].clone());
         metadata::tidy(metadata);
-        self.complete(place, Some(&current), &mut object)?;
+        self.complete(place, Some(&current), &mut object, how)?;
         if object == *current {
             return Ok(current);
         }
@@ -135,7 +146,7 @@ impl Cluster {
             let generation = current["metadata"]["generation"].as_i64().unwrap_or(1) + 1;
             object["metadata"]["generation"] = json!(generation);
         }
-        if dry_run {
+        if how.dry_run {
             return Ok(Arc::new(object));
         }
         if object["metadata"].get("deletionTimestamp").is_some()
@@ -153,7 +164,7 @@ impl Cluster {
     }
 
     /// Prunes, defaults and checks an object that is about to be stored.
-    fn complete(&mut self, place: &Place, current: Option<&Value>, object: &mut Value) -> Result<(), Status> {
+    fn complete(&mut self, place: &Place, current: Option<&Value>, object: &mut Value, how: How) -> Result<(), Status> {
         let kind = &place.kind;
         let mut causes = Vec::new();
         let metadata = metadata_of(object);
@@ -164,7 +175,11 @@ impl Cluster {
             causes.extend(metadata::new_finalizers(old, metadata));
         }
         if let Some(schema) = &place.version()?.schema {
-            causes.extend(schema::admit(schema, object));
+            let found = schema::admit(schema, object);
+            if how.strict && !found.unknown.is_empty() {
+                return Err(unknown_fields(place, &found.unknown));
+            }
+            causes.extend(found.causes);
         }
         if kind.plural == "namespaces" && kind.group.is_empty() {
             let name = json!(name_of(object));
@@ -210,6 +225,15 @@ impl Cluster {
             self.kinds.insert(kind);
         }
     }
+}
+
+fn unknown_fields(place: &Place, paths: &[String]) -> Status {
+    let (kind, version) = (&place.kind.kind, &place.version);
+    let fields: Vec<_> = paths.iter().map(|path| format!("unknown field {path:?}")).collect();
+    Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {}",
+        fields.join(", ")
+    ))
 }
 
 pub(crate) fn name_of(object: &Value) -> String {

@@ -56,6 +56,24 @@ async fn unknown_fields_are_pruned_and_defaults_set() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn unknown_fields_are_refused_on_demand() {
+    let server = server();
+    let mut object = greeting("hello");
+    object["spec"]["junk"] = json!(1);
+    let path = format!("{HERE}?fieldValidation=Strict");
+    let (code, status) = send(&server, "POST", &path, "application/json", object).await;
+    let text = "Greeting in version \"v1\" cannot be handled as a Greeting: strict decoding error: \
+                unknown field \"spec.junk\"";
+    assert_eq!((code, &status["message"]), (400, &json!(text)));
+    assert_eq!(
+        send(&server, "POST", &path, "application/json", greeting("hello"))
+            .await
+            .0,
+        201
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn faults_are_told_with_their_paths() {
     let server = server();
     let causes = async |spec: Value| {

@@ -45,6 +45,21 @@ async fn resources_tell_their_names_and_subresources() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn documents_leave_the_validation_to_the_server() {
+    let server = server();
+    let (_, index) = get(&server, "/openapi/v3").await;
+    let url = index["paths"]["apis/demo.example.com/v1"]["serverRelativeURL"]
+        .as_str()
+        .unwrap();
+    let (_, document) = get(&server, url).await;
+    let patch = &document["paths"]["/apis/demo.example.com/v1/namespaces/{namespace}/greetings/{name}"]["patch"];
+    assert_eq!(patch["parameters"][0]["name"], "fieldValidation");
+    assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], "Greeting");
+    assert_eq!(get(&server, "/openapi/v3/apis/demo.example.com/v9").await.0, 404);
+    assert_eq!(get(&server, "/openapi/v3/api/v1").await.0, 200);
+}
+
+#[tokio::test(start_paused = true)]
 async fn unknown_paths_are_not_found() {
     let server = server();
     for path in [
@@ -55,7 +70,6 @@ async fn unknown_paths_are_not_found() {
         "/api/v1/namespaces/default/nodes",
         "/api/v1/pods/some",
         "/openapi/v2",
-        "/openapi/v3",
         "/",
     ] {
         let (code, status) = get(&server, path).await;

@@ -17,7 +17,7 @@ async fn a_created_object_gets_its_identity() {
 async fn names_are_generated_and_taken_only_once() {
     let server = server();
     let mut object = greeting("");
-    object["metadata"] = json!({"generateName": "hello-"});
+    object["metadata"] = json!({"generateName": "hello-", "name": ""});
     let (first, second) = (create(&server, object.clone()).await, create(&server, object).await);
     let name = first["metadata"]["name"].as_str().unwrap();
     assert!(name.starts_with("hello-") && name.len() == 11);
