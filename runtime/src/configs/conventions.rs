@@ -42,24 +42,45 @@ pub(crate) enum PrefixError {
     NotSubdomain(String),
 }
 
+/// Why a name of a finalizer cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a DNS subdomain, a slash and a name, as in 'example.com/finalizer'")]
+pub(crate) struct QualifiedNameError(String);
+
 /// Refuses prefixes that the API would refuse in every patch (N-8).
 pub(crate) fn validate_prefix(prefix: &str) -> Result<(), PrefixError> {
-    let label = |label: &str| {
-        let edge = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-        let bytes = label.as_bytes();
-        edge(bytes.first())
-            && edge(bytes.last())
-            && bytes.iter().all(|&byte| byte == b'-' || edge(Some(&byte)))
-    };
     if prefix.is_empty() {
         Err(PrefixError::Empty)
     } else if prefix.len() > PREFIX_LIMIT {
         Err(PrefixError::TooLong(prefix.to_owned()))
-    } else if !prefix.split('.').all(label) {
+    } else if !is_subdomain(prefix) {
         Err(PrefixError::NotSubdomain(prefix.to_owned()))
     } else {
         Ok(())
     }
+}
+
+/// Refuses names of finalizers that the API would refuse.
+pub(crate) fn validate_qualified_name(text: &str) -> Result<(), QualifiedNameError> {
+    let valid = text.split_once('/').is_some_and(|(prefix, name)| {
+        prefix.len() <= 253
+            && is_subdomain(prefix)
+            && (1..=NAME_LIMIT).contains(&name.len())
+            && name.chars().all(allowed)
+            && name.starts_with(|char: char| char.is_ascii_alphanumeric())
+            && name.ends_with(|char: char| char.is_ascii_alphanumeric())
+    });
+    if valid { Ok(()) } else { Err(QualifiedNameError(text.to_owned())) }
+}
+
+fn is_subdomain(text: &str) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.split('.').all(|label| {
+        let bytes = label.as_bytes();
+        bytes.first().is_some_and(plain)
+            && bytes.last().is_some_and(plain)
+            && bytes.iter().all(|byte| *byte == b'-' || plain(byte))
+    })
 }
 
 /// The annotations that may hold what is stored under one id: the first is written, all are read and purged.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tracing::Level;
 
+use super::conventions;
+
 /// All settings of an operator.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -24,6 +26,16 @@ pub struct Settings {
     pub networking: NetworkingSettings,
     /// What is kept on objects.
     pub persistence: PersistenceSettings,
+}
+
+impl Settings {
+    /// Refuses what the API would refuse in every request (N-8).
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let PersistenceSettings { prefix, finalizer, .. } = &self.persistence;
+        conventions::validate_prefix(prefix).map_err(|error| format!("settings.persistence.prefix: {error}"))?;
+        conventions::validate_qualified_name(finalizer)
+            .map_err(|error| format!("settings.persistence.finalizer: {error}"))
+    }
 }
 
 /// The process as a whole.
@@ -235,5 +247,17 @@ mod tests {
         assert_eq!(settings.persistence.finalizer, "kopf.zalando.org/KopfFinalizerMarker");
         assert_eq!(settings.watching.inactivity_timeout, Some(Duration::from_secs(70)));
         assert_eq!(settings.execution.lifecycle, Lifecycle::Asap);
+        assert_eq!(settings.check(), Ok(()));
+    }
+
+    // N-8
+    #[test]
+    fn names_that_the_api_refuses_are_refused_at_the_start() {
+        let mut settings = Settings::default();
+        settings.persistence.prefix = "Kopf_Op".to_owned();
+        assert!(settings.check().unwrap_err().starts_with("settings.persistence.prefix: "));
+        let mut settings = Settings::default();
+        settings.persistence.finalizer = "no-domain".to_owned();
+        assert!(settings.check().unwrap_err().starts_with("settings.persistence.finalizer: "));
     }
 }

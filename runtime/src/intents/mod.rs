@@ -3,9 +3,11 @@
 pub(crate) mod causes;
 pub(crate) mod contexts;
 pub(crate) mod environment;
+pub(crate) mod essences;
 pub(crate) mod filters;
 pub(crate) mod handlers;
 pub(crate) mod invocation;
 pub(crate) mod planning;
 pub(crate) mod registries;
+pub(crate) mod settling;
 pub(crate) mod stoppers;

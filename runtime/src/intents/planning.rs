@@ -1,30 +1,51 @@
 //! One cycle of one object: which handlers are due, and what is to be stored once they were called.
 //!
 //! [`plan`] and [`finish`] are pure functions. Between them the reactor calls the steps that [`Plan::pick`] names.
+//!
+//! A handler takes part in a cycle as long as it has something to be told. That is the change since the object was
+//! handled last; or, once the handler has finished in a cycle that others have not, the change since what it has
+//! handled itself. So nobody misses an edit that is made meanwhile, or taken back, and nobody is told twice (C,
+//! *Improve on*).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::causes::Reason;
-use super::handlers::Handler;
-use crate::actions::execution::Verdict;
-use crate::actions::lifecycles::Lifecycle;
-use crate::configs::diffbase::DiffBaseStorage;
+use super::causes::{Factors, Reason, detect};
+use super::essences::{Essences, View};
+use super::handlers::{ChangeKind, Handler};
+pub(crate) use super::settling::{Conclusion, Finished, finish};
+use crate::actions::execution;
+use crate::actions::lifecycles::{self, Lifecycle};
+use crate::configs::conventions;
+use crate::configs::diffbase::{self, DiffBaseStorage};
 use crate::configs::progress::{ProgressStorage, Record};
 use crate::structs::bodies::Body;
 use crate::structs::diffs::Diff;
-use crate::structs::patches::PatchContents;
+use crate::structs::fields::FieldPath;
+use crate::structs::finalizers;
 
 /// Where state is kept on objects.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Storages {
     pub(crate) prefix: String,
     pub(crate) finalizer: String,
     pub(crate) progress: ProgressStorage,
     pub(crate) diffbase: DiffBaseStorage,
+}
+
+impl Storages {
+    pub(crate) fn new(prefix: &str, finalizer: &str) -> Self {
+        Self {
+            prefix: prefix.to_owned(),
+            finalizer: finalizer.to_owned(),
+            progress: ProgressStorage::new(prefix),
+            diffbase: DiffBaseStorage::new(prefix),
+        }
+    }
 }
 
 /// What a cycle starts from.
@@ -66,7 +87,7 @@ pub(crate) enum Readiness {
     Sleeping(Duration),
     /// It is due.
     Awake,
-    /// It has reached its limits: it fails without being called (E-9).
+    /// It is due, but has reached its limits: it is to fail without being called (E-9).
     Refused(String),
 }
 
@@ -75,6 +96,7 @@ pub(crate) enum Readiness {
 pub(crate) struct Step {
     /// The index in [`Situation::handlers`].
     pub(crate) handler: usize,
+    pub(crate) id: String,
     /// Where it stands.
     pub(crate) record: Record,
     /// What it is told of the change (K-7, K-8).
@@ -82,67 +104,272 @@ pub(crate) struct Step {
     pub(crate) new: Option<Arc<Value>>,
     pub(crate) diff: Diff,
     pub(crate) readiness: Readiness,
+    /// It is called about the essence of the object, so its record notes which one it has handled.
+    pub(crate) notes: bool,
 }
 
 /// What a cycle does.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) reason: Reason,
-    /// No handler is interested in the object: nothing is done, logged or stored about it (F-20).
+    /// Nothing is done, logged or stored about the object: no handler is interested in it, and none was (F-20).
     pub(crate) stealth: bool,
     pub(crate) finalizer: FinalizerStep,
     /// In registration order; none while the finalizer is added or removed.
     pub(crate) steps: Vec<Step>,
+    pub(crate) ground: Ground,
+}
+
+/// What the conclusion of a cycle is drawn from besides the plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    pub(crate) body: Body,
+    pub(crate) storages: Storages,
+    pub(crate) essences: Essences,
+    /// No handler prematches (F-20).
+    pub(crate) ignored: bool,
+    /// The ids whose records may be on the object: of all changing handlers, and of their sub-handlers (P-10).
+    pub(crate) known: BTreeSet<String>,
 }
 
 impl Plan {
-    /// The steps to be called in this cycle, in this order (L-1).
+    /// The steps to be made in this cycle, in this order; also those that are refused (L-1).
+    ///
+    /// `random` yields a number below its argument.
     pub(crate) fn pick(&self, lifecycle: Lifecycle, random: impl FnMut(usize) -> usize) -> Vec<usize> {
-        let _ = (lifecycle, random);
-        Vec::new()
+        let due = |step: &Step| matches!(step.readiness, Readiness::Awake | Readiness::Refused(_));
+        let due: Vec<usize> = (0..self.steps.len()).filter(|&index| due(&self.steps[index])).collect();
+        let retries: Vec<u32> = due.iter().map(|&index| self.steps[index].record.retries).collect();
+        lifecycles::pick(lifecycle, &retries, random).into_iter().map(|index| due[index]).collect()
     }
 }
 
-/// A step that was called.
-#[derive(Clone, Debug)]
-pub(crate) struct Finished {
-    /// The index in [`Plan::steps`].
-    pub(crate) step: usize,
-    /// Its record afterwards.
-    pub(crate) record: Record,
-    pub(crate) verdict: Verdict,
-    pub(crate) result: Option<Value>,
+/// Whether the deletion of the object must wait for one of these handlers (F-18, H-7).
+pub(crate) fn deletion_is_awaited(handlers: &[Handler], body: &Body) -> bool {
+    let present = |field: &FieldPath| field.resolve(body.value()).is_some();
+    handlers.iter().any(|handler| {
+        is_mandatory(handler) && handler.filters.matches(body) && handler.field.as_ref().is_none_or(present)
+    })
 }
 
-/// What is to be done after the calls.
-#[derive(Clone, Debug)]
-pub(crate) struct Conclusion {
-    /// The merge patch: what the handlers gathered, then records, results and the diff-base.
-    pub(crate) merge: Map<String, Value>,
-    /// Nothing is left to be called for this reason.
-    pub(crate) done: bool,
-    /// The next cycle is due after this time; `None` if none is.
-    pub(crate) delay: Option<Duration>,
-    /// The handlers do not need the finalizer of this deletion any more (Z-6).
-    pub(crate) release_finalizer: bool,
-    /// The object was fully handled once, so it is not initial any more (C-8).
-    pub(crate) fully_handled: bool,
+fn is_mandatory(handler: &Handler) -> bool {
+    handler.kind == ChangeKind::Delete && !handler.optional
 }
 
 /// Decides what a cycle does.
 pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
-    let _ = situation;
-    Plan { reason: Reason::Noop, stealth: true, finalizer: FinalizerStep::Keep, steps: Vec::new() }
-}
+    let Situation { body, handlers, storages, now, .. } = *situation;
+    let essences =
+        Essences::read(body, extras(handlers), &storages.prefix, &storages.diffbase, &storages.progress);
+    let copied = conventions::is_copied(&storages.prefix, body);
+    let fetch = |id: &str| if copied { None } else { storages.progress.fetch(body, id, now) };
+    let candidates: Vec<Candidate<'_>> =
+        handlers.iter().map(|handler| Candidate::new(handler, body, &essences, fetch(&handler.id))).collect();
 
-/// Decides what is stored after the calls. `own` is what the cycle's handlers have gathered in the patch.
-pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, now: Timestamp) -> Conclusion {
-    let _ = (plan, finished, now);
-    Conclusion {
-        merge: own.merge.clone(),
-        done: true,
-        delay: None,
-        release_finalizer: false,
-        fully_handled: false,
+    let deleting = body.deletion_timestamp().is_some();
+    let present = finalizers::is_present(body, &storages.finalizer);
+    let volunteers = !situation.deletion_done
+        && candidates.iter().any(|candidate| candidate.handler.optional && candidate.is_deletion());
+    let reason = detect(Factors {
+        gone: situation.deleted_event,
+        deleting,
+        held: present || volunteers,
+        handled: essences.is_handled(),
+        changed: essences.is_changed() || candidates.iter().any(Candidate::is_changed),
+        initial: situation.initial,
+    });
+    let selection = Selection { reason, present, initial: situation.initial, deletion_done: situation.deletion_done };
+    let steps = steps(&candidates, &selection, now);
+
+    let needed = situation.timers_need
+        || candidates.iter().any(|candidate| is_mandatory(candidate.handler) && candidate.is_deletion());
+    let finalizer = finalizer_step(reason, needed, present, !steps.is_empty());
+    let known = candidates.iter().flat_map(Candidate::ids).collect();
+    let ignored = !candidates.iter().any(|candidate| candidate.prematches);
+    let traces = !deleting && candidates.iter().any(|candidate| candidate.record.is_some());
+    Plan {
+        reason,
+        stealth: ignored && !traces,
+        finalizer,
+        steps: if finalizer == FinalizerStep::Keep { steps } else { Vec::new() },
+        ground: Ground { body: body.clone(), storages: storages.clone(), essences, ignored, known },
     }
 }
+
+/// The fields that handlers ask for and that are not in the common essence (B-5).
+fn extras(handlers: &[Handler]) -> Vec<FieldPath> {
+    let asked: BTreeSet<&FieldPath> =
+        handlers.iter().filter_map(|handler| handler.field.as_ref()).filter(|field| diffbase::is_extra(field)).collect();
+    asked.into_iter().cloned().collect()
+}
+
+/// Whether the finalizer is to be changed before anything else (Z-2 to Z-5).
+///
+/// During deletion, one that is left over goes only once no handler has work to do: optional ones get their chance
+/// (Z-9).
+fn finalizer_step(reason: Reason, needed: bool, present: bool, work: bool) -> FinalizerStep {
+    match reason {
+        Reason::Gone | Reason::Free => FinalizerStep::Keep,
+        Reason::Delete if needed || work || !present => FinalizerStep::Keep,
+        Reason::Delete => FinalizerStep::Remove,
+        Reason::Create | Reason::Update | Reason::Resume | Reason::Noop => match (needed, present) {
+            (true, false) => FinalizerStep::Add,
+            (false, true) => FinalizerStep::Remove,
+            (true, true) | (false, false) => FinalizerStep::Keep,
+        },
+    }
+}
+
+/// A handler, and how it stands to the object.
+struct Candidate<'a> {
+    handler: &'a Handler,
+    record: Option<Record>,
+    /// All criteria that are not about the change hold (F-17).
+    prematches: bool,
+    /// The change since the object was handled last (K-8).
+    since_handled: View,
+    /// The change since the handler itself has handled the object, in a cycle that goes on.
+    since_noted: Option<View>,
+}
+
+impl<'a> Candidate<'a> {
+    fn new(handler: &'a Handler, body: &Body, essences: &Essences, record: Option<Record>) -> Self {
+        let field = handler.field.as_ref();
+        let since_handled = essences.since_handled(field);
+        let note = record.as_ref().and_then(|record| record.handled.as_ref());
+        let since_noted = note.map(|note| essences.since(note, field));
+        // Presence on either side is enough for handlers of changes (F-5).
+        let has_field = field.is_none() || since_handled.old.is_some() || since_handled.new.is_some();
+        let prematches = handler.filters.matches(body) && has_field;
+        Self { handler, record, prematches, since_handled, since_noted }
+    }
+
+    /// It wants to be called when the object is deleted.
+    fn is_deletion(&self) -> bool {
+        self.handler.kind == ChangeKind::Delete && self.prematches
+    }
+
+    /// It has something new to be told of: since the last handling, or since its own (C, *Improve on*).
+    fn has_news(&self) -> bool {
+        !self.since_handled.diff.is_empty() || self.since_noted.as_ref().is_some_and(|view| !view.diff.is_empty())
+    }
+
+    /// It makes the cycle an update. Only handlers of changes do: an extra field matters to them alone (B-5), and so
+    /// does what was handled and then taken back.
+    fn is_changed(&self) -> bool {
+        match self.handler.kind {
+            ChangeKind::Update | ChangeKind::Field => self.prematches && self.has_news(),
+            ChangeKind::Create | ChangeKind::Delete | ChangeKind::Resume => false,
+        }
+    }
+
+    /// It takes part in the cycle (H-2 to H-6).
+    fn is_selected(&self, selection: &Selection) -> bool {
+        let Selection { reason, present, initial, deletion_done } = *selection;
+        let matches = match self.handler.kind {
+            ChangeKind::Create => reason == Reason::Create,
+            ChangeKind::Update => reason == Reason::Update && self.has_news(),
+            ChangeKind::Field => reason.runs_handlers() && self.has_news(),
+            ChangeKind::Delete => reason == Reason::Delete && (present || self.handler.optional),
+            ChangeKind::Resume => match reason {
+                Reason::Resume | Reason::Update => initial,
+                Reason::Delete => initial && self.handler.deleted,
+                // Resuming never mixes into creation (C-6).
+                Reason::Create | Reason::Noop | Reason::Free | Reason::Gone => false,
+            },
+        };
+        self.prematches && matches && !(reason == Reason::Delete && deletion_done)
+    }
+
+    /// It is called about the essence, not about the object's being there.
+    fn is_about_essence(&self, reason: Reason) -> bool {
+        match self.handler.kind {
+            ChangeKind::Create | ChangeKind::Update | ChangeKind::Field => reason != Reason::Delete,
+            ChangeKind::Delete | ChangeKind::Resume => false,
+        }
+    }
+
+    /// The ids under which it may have left records.
+    fn ids(&self) -> impl Iterator<Item = String> {
+        let subrefs = self.record.as_ref().and_then(|record| record.subrefs.clone()).unwrap_or_default();
+        std::iter::once(self.handler.id.clone()).chain(subrefs)
+    }
+
+    /// Whether its record still says something about a cycle of this reason (C-15, C-16).
+    ///
+    /// What was recorded for another purpose is void, with two exceptions: resuming that is done stays done, whatever
+    /// it is mixed into; and what a field's handler has handled remains handled when the object is deleted.
+    fn is_record_valid(&self, record: &Record, reason: Reason) -> bool {
+        match record.purpose.as_deref() {
+            None => true,
+            Some(purpose) if purpose == reason.as_str() => true,
+            Some(purpose) => match self.handler.kind {
+                ChangeKind::Resume => true,
+                ChangeKind::Field => purpose == Reason::Update.as_str() && reason == Reason::Delete,
+                ChangeKind::Create | ChangeKind::Update | ChangeKind::Delete => false,
+            },
+        }
+    }
+
+    /// Where it stands in this cycle, and what it is told.
+    fn standing(&self, reason: Reason, now: Timestamp) -> (Record, &View) {
+        let fresh = || Record { purpose: Some(reason.as_str().to_owned()), ..Record::fresh(now) };
+        let Some(record) = self.record.as_ref().filter(|record| self.is_record_valid(record, reason)) else {
+            return (fresh(), &self.since_handled);
+        };
+        let news = self.since_noted.as_ref().filter(|view| !view.diff.is_empty());
+        let deleted = record.purpose.as_deref() == Some(Reason::Delete.as_str());
+        let kept = Record { purpose: Some(reason.as_str().to_owned()), ..record.clone() };
+        match news.filter(|_| !deleted) {
+            // It has handled another state than this one: a new series of attempts.
+            Some(view) if record.finished() => (Record { handled: record.handled.clone(), ..fresh() }, view),
+            Some(view) => (kept, view),
+            None => (kept, &self.since_handled),
+        }
+    }
+}
+
+/// What the selection of handlers depends on.
+#[derive(Clone, Copy)]
+struct Selection {
+    reason: Reason,
+    /// Our finalizer is on the object.
+    present: bool,
+    initial: bool,
+    deletion_done: bool,
+}
+
+/// The handlers that take part, in registration order (H-1).
+fn steps(candidates: &[Candidate<'_>], selection: &Selection, now: Timestamp) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_selected(selection)) {
+        let Handler { id, limits, .. } = candidate.handler;
+        let notes = candidate.is_about_essence(selection.reason);
+        // One function under several reasons is called once; the first one registered says how (H-10).
+        if let Some(first) = steps.iter_mut().find(|step| step.id == *id) {
+            first.notes |= notes;
+            continue;
+        }
+        let (record, view) = candidate.standing(selection.reason, now);
+        let readiness = readiness(&record, limits, now);
+        let View { old, new, diff } = view.clone();
+        steps.push(Step { handler: index, id: id.clone(), record, old, new, diff, readiness, notes });
+    }
+    steps
+}
+
+/// Whether a handler can be called now (P-7, E-9).
+fn readiness(record: &Record, limits: &execution::Limits, now: Timestamp) -> Readiness {
+    match record.delay(now) {
+        _ if record.finished() => Readiness::Done,
+        Duration::ZERO => match execution::refuse(record, limits, now) {
+            None => Readiness::Awake,
+            Some(message) => Readiness::Refused(message),
+        },
+        delay => Readiness::Sleeping(delay),
+    }
+}
+
+#[cfg(test)]
+#[path = "planning_tests.rs"]
+mod tests;

@@ -88,16 +88,6 @@ impl Patch {
         deliver(&mut self.lock().merge, id, result);
     }
 
-    /// What was gathered so far, to be [restored](Self::restore) if what comes next must not count.
-    pub(crate) fn snapshot(&self) -> PatchContents {
-        self.lock().clone()
-    }
-
-    /// Forgets what was gathered since the snapshot.
-    pub(crate) fn restore(&self, snapshot: PatchContents) {
-        *self.lock() = snapshot;
-    }
-
     /// What was gathered; the patch is empty afterwards.
     pub(crate) fn take(&self) -> PatchContents {
         std::mem::take(&mut *self.lock())

@@ -1,0 +1,164 @@
+//! What is stored after the calls of a cycle (P, R, B, C-11, C-12).
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::causes::Reason;
+use super::essences;
+use super::planning::{FinalizerStep, Ground, Plan, Step};
+use crate::actions::execution::Verdict;
+use crate::configs::conventions;
+use crate::configs::progress::Record;
+use crate::structs::bodies::Body;
+use crate::structs::patches::{self, PatchContents, compose, deliver};
+
+/// A step that was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Finished {
+    /// The index in [`Plan::steps`].
+    pub(crate) step: usize,
+    /// Its record afterwards.
+    pub(crate) record: Record,
+    pub(crate) verdict: Verdict,
+    pub(crate) result: Option<Value>,
+}
+
+/// What is to be done after the calls.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Conclusion {
+    /// The merge patch: what the handlers gathered, then results, records and the diff-base.
+    pub(crate) merge: Map<String, Value>,
+    /// Nothing is left to be called for this reason.
+    pub(crate) done: bool,
+    /// The next cycle is due after this time; `None` if none is.
+    pub(crate) delay: Option<Duration>,
+    /// The handlers do not need the finalizer of this deletion any more (Z-6).
+    pub(crate) release_finalizer: bool,
+    /// The object was fully handled once, so it is not initial any more (C-8).
+    pub(crate) fully_handled: bool,
+}
+
+/// Decides what is stored after the calls. `own` is what the cycle's handlers have gathered in the patch.
+pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, now: Timestamp) -> Conclusion {
+    let ground = &plan.ground;
+    let mut merge = own.merge.clone();
+    let mut records: Vec<Option<Record>> = vec![None; plan.steps.len()];
+    for Finished { step, record, result, verdict: _ } in finished {
+        if let Some(result) = result {
+            deliver(&mut merge, &plan.steps[step].id, result);
+        }
+        records[step] = Some(record);
+    }
+    let unfinished = || {
+        let now_of = |(step, record): (&Step, &Option<Record>)| record.clone().unwrap_or_else(|| step.record.clone());
+        plan.steps.iter().zip(&records).map(now_of).filter(|record| !record.finished())
+    };
+    let delay = unfinished().map(|record| record.delay(now)).min();
+    let idle = Conclusion { merge: Map::new(), done: false, delay, release_finalizer: false, fully_handled: false };
+    if plan.finalizer != FinalizerStep::Keep {
+        return Conclusion { merge, ..idle };
+    }
+    let done = delay.is_none();
+    match plan.reason {
+        // Nothing can be stored any more, or nobody waits for it.
+        Reason::Gone | Reason::Free => return Conclusion { merge, done: true, ..idle },
+        Reason::Noop => {
+            purge(&mut merge, ground);
+            if !ground.ignored && ground.essences.lacks_coverage() {
+                store_diffbase(&mut merge, ground);
+            }
+        }
+        Reason::Create | Reason::Update | Reason::Delete | Reason::Resume if done => {
+            purge(&mut merge, ground);
+            if !ground.ignored && ground.essences.is_outdated() {
+                store_diffbase(&mut merge, ground);
+            }
+        }
+        Reason::Create | Reason::Update | Reason::Delete | Reason::Resume => {
+            let changed = own_change(ground, &merge, own);
+            store_records(&mut merge, plan, records, &changed);
+        }
+    }
+    Conclusion {
+        merge,
+        done,
+        release_finalizer: done && plan.reason == Reason::Delete,
+        fully_handled: done && plan.reason.runs_handlers() && !ground.ignored,
+        ..idle
+    }
+}
+
+/// Takes away all progress: of all handlers, also of those that are gone from the code (P-10, P-11).
+fn purge(merge: &mut Map<String, Value>, ground: &Ground) {
+    let Ground { body, storages, known, .. } = ground;
+    let mut removals = Map::new();
+    for id in known {
+        storages.progress.purge(&mut removals, body, id);
+    }
+    if !ground.ignored {
+        storages.progress.purge_all(&mut removals, body);
+    }
+    compose(merge, removals);
+}
+
+/// Brings the copy of the essence up to date: with the state at the start of the cycle, which is what was handled.
+fn store_diffbase(merge: &mut Map<String, Value>, ground: &Ground) {
+    let Ground { body, storages, essences, .. } = ground;
+    let mut additions = Map::new();
+    storages.diffbase.store(&mut additions, body, &essences.fresh);
+    conventions::store_marks(&mut additions, &storages.prefix, body, &essences.all_covered());
+    compose(merge, additions);
+}
+
+/// Keeps where each selected handler stands (L-6), and drops the records of those that are not selected any more.
+fn store_records(
+    merge: &mut Map<String, Value>,
+    plan: &Plan,
+    records: Vec<Option<Record>>,
+    own: &OwnChange,
+) {
+    let Ground { body, storages, essences, known, .. } = &plan.ground;
+    let mut additions = Map::new();
+    let selected = |id: &String| plan.steps.iter().any(|step| step.id == *id);
+    let subrefs: Vec<&String> = plan.steps.iter().flat_map(|step| step.record.subrefs.iter().flatten()).collect();
+    for id in known.iter().filter(|id| !selected(id) && !subrefs.contains(id)) {
+        storages.progress.purge(&mut additions, body, id);
+    }
+    for (step, made) in plan.steps.iter().zip(records) {
+        let just_finished = made.as_ref().is_some_and(Record::finished);
+        let mut record = made.unwrap_or_else(|| step.record.clone());
+        record.handled = match record.handled.take() {
+            _ if just_finished && step.notes => Some(essences.note(&own.after)),
+            Some(note) if !own.patch.is_empty() => Some(essences.renoted(&note, &own.patch)),
+            note => note,
+        };
+        storages.progress.store(&mut additions, body, &step.id, &record);
+    }
+    conventions::store_marks(&mut additions, &storages.prefix, body, essences.covered());
+    compose(merge, additions);
+}
+
+/// What this cycle itself changes of the essence: no handler needs to be told.
+struct OwnChange {
+    after: Value,
+    patch: Map<String, Value>,
+}
+
+fn own_change(ground: &Ground, merge: &Map<String, Value>, own: &PatchContents) -> OwnChange {
+    let Ground { body, storages, essences, .. } = ground;
+    if merge.is_empty() && own.functions.is_empty() {
+        return OwnChange { after: essences.fresh.clone(), patch: Map::new() };
+    }
+    let mut object = body.value().clone();
+    patches::merge_into(&mut object, &Value::Object(merge.clone()));
+    // Functions that panic change nothing: then the whole patch is refused.
+    let object = patches::transformed(&object, &own.functions).unwrap_or(object);
+    let after = essences::essence(&Body::new(object), essences.extras(), &storages.diffbase, &storages.progress);
+    let patch = match (&essences.fresh, &after) {
+        (Value::Object(before), Value::Object(after)) => patches::between(before, after),
+        _ => Map::new(),
+    };
+    OwnChange { after, patch }
+}
