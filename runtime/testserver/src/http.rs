@@ -142,7 +142,7 @@ impl Api {
             (Some(_), Some(other)) if other != "status" && !place.kind.custom => {
                 Err(Status::not_implemented(&format!("{}/{other}", place.kind.qualified())))
             }
-            (Some(_), Some(_)) => Err(Status::no_such_path()),
+            (Some(_), Some(_)) => Err(Status::no_such_subresource()),
         }
     }
 

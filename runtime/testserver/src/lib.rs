@@ -119,7 +119,14 @@ impl Server {
     /// one. Namespaced objects without a namespace get into `default`.
     pub fn apply(&self, object: Value) -> Result<Value, Status> {
         let mut cluster = lock(&self.api.cluster);
-        let (kind, version) = cluster.kinds.of_object(&object).ok_or_else(Status::no_such_path)?;
+        let (kind, version) = cluster.kinds.of_object(&object).ok_or_else(|| {
+            let (kind, version) = (&object["kind"], &object["apiVersion"]);
+            Status::new(
+                404,
+                "NotFound",
+                format!("no matches for kind {kind} in version {version}"),
+            )
+        })?;
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let namespace = if kind.namespaced { namespace } else { String::new() };
         let place = Place {
@@ -205,7 +212,7 @@ impl Server {
         let mut cluster = lock(&self.api.cluster);
         let place = place(&cluster, resource, namespace)?;
         if scope == Scope::Status && !place.version()?.status {
-            return Err(Status::no_such_path());
+            return Err(Status::no_such_subresource());
         }
         let patch = patching::Patch::Merge(patch);
         let patched = cluster.update(

@@ -37,6 +37,11 @@ pub(crate) fn json(code: u16, value: &impl Serialize) -> Response<ResponseBody> 
 }
 
 pub(crate) fn refused(status: &Status) -> Response<ResponseBody> {
+    if *status == Status::no_such_path() {
+        // No handler, no object: clients have to cope with plain text here.
+        let text = format!("{}\n", status.message);
+        return respond(status.code, "text/plain; charset=utf-8", text.into_bytes());
+    }
     let mut response = json(status.code, &status.to_value());
     if let Some(seconds) = status.details["retryAfterSeconds"].as_u64() {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());

@@ -130,7 +130,14 @@ impl Status {
 
     /// An unknown path, kind or version.
     pub(crate) fn no_such_path() -> Self {
-        Self::new(404, "NotFound", "the server could not find the requested resource")
+        Self::new(404, "NotFound", "404 page not found")
+    }
+
+    /// A subresource that the kind does not have.
+    pub(crate) fn no_such_subresource() -> Self {
+        let mut status = Self::new(404, "NotFound", "the server could not find the requested resource");
+        status.details = json!({});
+        status
     }
 
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
