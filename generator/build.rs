@@ -14,7 +14,10 @@ fn main() -> io::Result<()> {
         writeln!(text, "    ({name:?}, include_str!({:?})),", path.display().to_string()).expect("a String takes all");
     }
     text.push_str("]\n");
-    fs::write(Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("embedded.rs"), text)
+    fs::write(
+        Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("embedded.rs"),
+        text,
+    )
 }
 
 /// Links are followed, since they are the point of the folder.
@@ -25,7 +28,8 @@ fn collect(folder: &Path, prefix: String, files: &mut Vec<(String, PathBuf)>) ->
         let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
         if path.is_dir() {
             collect(&path, format!("{name}/"), files)?;
-        } else if path.is_file() {
+        } else {
+            assert!(path.is_file(), "{} is a broken link", path.display());
             files.push((name, path));
         }
     }

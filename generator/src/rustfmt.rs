@@ -32,6 +32,13 @@ pub(crate) fn use_line(module: &str, mut names: Vec<&str>) -> String {
     format!("use {module}::{{\n{}\n}};", rows.join("\n"))
 }
 
+/// The head of a function with one argument, up to its opening brace.
+pub(crate) fn signature(indent: usize, name: &str, argument: &str, output: &str) -> String {
+    let pad = " ".repeat(indent);
+    let line = format!("{pad}{name}({argument}) {output} {{");
+    if line.len() <= WIDTH { line } else { format!("{pad}{name}(\n{pad}    {argument},\n{pad}) {output} {{") }
+}
+
 /// Digits count as numbers, as in rustfmt since edition 2024.
 pub(crate) fn version_order(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);

@@ -11,7 +11,7 @@ use super::scope::Scope;
 use super::types;
 use crate::fileset::{Class, File, FileSet, Part};
 use crate::model::{ChangeType, ErrorsMode, Family, Function, Operator, Origin, Resource};
-use crate::rustfmt::{WIDTH, version_order};
+use crate::rustfmt::{WIDTH, signature, version_order};
 use crate::template::fill;
 
 #[derive(Serialize)]
@@ -122,14 +122,9 @@ fn stub(resource: &Resource, function: &Function, scope: &mut Scope) -> String {
     }
     let keyword = if function.blocking { "pub fn" } else { "pub async fn" };
     let (bindings, log) = body(resource, function, &family, &kind);
-    let argument = argument(&family, &bindings, &kind);
-    let output = format!("-> {result}{} {{", returns.unwrap_or_default());
-    let line = format!("{keyword} {}({argument}) {output}", function.name);
-    if line.len() <= WIDTH {
-        text.push_str(&line);
-    } else {
-        write!(text, "{keyword} {}(\n    {argument},\n) {output}", function.name).expect("a String takes all");
-    }
+    let head = format!("{keyword} {}", function.name);
+    let output = format!("-> {result}{}", returns.unwrap_or_default());
+    text.push_str(&signature(0, &head, &argument(&family, &bindings, &kind), &output));
     let value = match &function.returns {
         Some(returns) => first_value(returns, &function.name, &mut |name| scope.own(&module, name)),
         None => Expression::Plain("()".to_owned()),

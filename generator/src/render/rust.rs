@@ -11,15 +11,22 @@ const HEADER: &str = "\
 #![cfg_attr(rustfmt, rustfmt_skip)]
 ";
 
-/// A file of `src/generated`: its blocks are set apart by blank lines, the items of one block are not.
-pub(super) fn generated_file(doc: &str, blocks: &[TokenStream]) -> String {
+/// A file of `src/generated`: its blocks are set apart by blank lines.
+pub(super) fn generated_file(doc: &str, blocks: &[String]) -> String {
     let mut text = format!("{HEADER}\n//! {doc}\n");
     for block in blocks.iter().filter(|block| !block.is_empty()) {
-        let file = syn::parse2(block.clone()).unwrap_or_else(|error| panic!("rendered Rust parses: {error}: {block}"));
         text.push('\n');
-        text.push_str(&prettyplease::unparse(&file));
+        text.push_str(block.trim_end());
+        text.push('\n');
     }
+    debug_assert!(syn::parse_file(&text).is_ok(), "rendered Rust parses: {text}");
     text
+}
+
+/// Items laid out; there are no blank lines between them.
+pub(super) fn formatted(items: &TokenStream) -> String {
+    let file = syn::parse2(items.clone()).unwrap_or_else(|error| panic!("rendered Rust parses: {error}: {items}"));
+    prettyplease::unparse(&file)
 }
 
 /// An identifier out of its text, raw or not.

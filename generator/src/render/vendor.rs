@@ -13,7 +13,7 @@ pub(super) fn render(files: &mut FileSet) {
         files.add(
             Class::Vendored,
             format!("vendor/{name}/LICENSE"),
-            embedded(&format!("{short}-LICENSE")),
+            embedded("LICENSE"),
         );
         for (path, text) in embedded_below(&format!("{short}-src")).filter(|(path, _)| !is_test(path)) {
             files.add(Class::Vendored, format!("vendor/{name}/src/{path}"), text);

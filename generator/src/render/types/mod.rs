@@ -12,7 +12,7 @@ pub(super) use self::defaults::can_default;
 pub(super) use self::schema::others_name;
 
 use self::schema::Types;
-use super::rust::{doc, generated_file, ident, path};
+use super::rust::{doc, formatted, generated_file, ident, path};
 use super::scope::Scope;
 use crate::model::{Fields, Origin, OwnKind, Resource, Schema, Shape};
 
@@ -25,15 +25,13 @@ pub(super) fn render(resource: &Resource) -> String {
         Origin::Own(own) => own_kind(resource, own, &mut scope),
         Origin::Builtin => builtin(resource, &mut scope),
     };
-    let uses = scope.uses().into_iter().map(|lines| path(&lines.concat()));
     let group = match resource.reference.group.as_str() {
         "" => "the core group".to_owned(),
         group => format!("group `{group}`"),
     };
-    generated_file(
-        &format!("Types of `{}`, {group}.", resource.reference.kind),
-        &uses.chain(blocks).collect::<Vec<_>>(),
-    )
+    let uses = scope.uses().into_iter().map(|lines| lines.join("\n"));
+    let blocks: Vec<_> = uses.chain(blocks.iter().map(formatted)).collect();
+    generated_file(&format!("Types of `{}`, {group}.", resource.reference.kind), &blocks)
 }
 
 /// All names that the module defines.
