@@ -184,3 +184,38 @@ fn set_if_missing(object: &mut Value, field: &str, value: Value) {
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stable_versions_are_preferred_to_young_ones() {
+        let mut names = [
+            "foo",
+            "v1alpha2",
+            "v2",
+            "v1",
+            "v10beta3",
+            "bar",
+            "v1beta1",
+            "v11beta2",
+            "v1alpha10",
+        ];
+        names.sort_by_cached_key(|name| std::cmp::Reverse(priority(name)));
+        assert_eq!(
+            names,
+            [
+                "v2",
+                "v1",
+                "v11beta2",
+                "v10beta3",
+                "v1beta1",
+                "v1alpha10",
+                "v1alpha2",
+                "bar",
+                "foo"
+            ]
+        );
+    }
+}

@@ -227,3 +227,71 @@ fn place(object: &Value) -> (String, String) {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     (text("namespace"), text("name"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        ("example.com".into(), "things".into())
+    }
+
+    fn thing(name: &str) -> Value {
+        json!({"metadata": {"namespace": "here", "name": name}})
+    }
+
+    fn missed(store: &Store, after: u64) -> Option<Vec<(u64, Action)>> {
+        let missed = store.missed(&key(), after).ok()?;
+        Some(
+            missed
+                .changes
+                .iter()
+                .map(|change| (change.version, change.action))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn changes_are_replayed_from_any_version() {
+        let mut store = Store::new();
+        store.put(&key(), thing("a"));
+        store.put(&key(), thing("a"));
+        store.remove(&key(), "here", "a");
+        assert!(store.remove(&key(), "here", "a").is_none());
+        assert_eq!(
+            missed(&store, 2),
+            Some(vec![(3, Action::Modified), (4, Action::Deleted)])
+        );
+        assert_eq!(missed(&store, 4), Some(vec![]));
+    }
+
+    #[test]
+    fn forgotten_changes_are_not_replayed() {
+        let mut store = Store::new();
+        store.put(&key(), thing("a"));
+        store.compact();
+        assert_eq!(missed(&store, 1), None);
+        assert_eq!(missed(&store, 2), Some(vec![]));
+        for _ in 0..=HISTORY {
+            store.put(&key(), thing("a"));
+        }
+        assert_eq!(missed(&store, 2), None);
+        assert_eq!(missed(&store, 3).map(|changes| changes.len()), Some(HISTORY));
+    }
+
+    #[test]
+    fn lists_are_sorted_and_limited_to_a_namespace() {
+        let mut store = Store::new();
+        for (namespace, name) in [("b", "1"), ("a", "2"), ("a", "1"), ("aa", "1")] {
+            store.put(&key(), json!({"metadata": {"namespace": namespace, "name": name}}));
+        }
+        let names = |namespace| -> Vec<_> {
+            let objects = store.list(&key(), namespace).map(|object| &object["metadata"]);
+            objects
+                .map(|meta| format!("{}/{}", meta["namespace"], meta["name"]).replace('"', ""))
+                .collect()
+        };
+        assert_eq!(names(None), ["a/1", "a/2", "aa/1", "b/1"]);
+        assert_eq!(names(Some("a")), ["a/1", "a/2"]);
+    }
+}

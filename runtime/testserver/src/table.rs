@@ -133,3 +133,31 @@ fn age(since: Option<&str>, now: Timestamp) -> String {
         _ => format!("{}d", seconds / 86_400),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_paths_are_followed() {
+        let object = json!({"a": {"b.c": [{"d": 1}]}});
+        assert_eq!(find(&object, ".a.b\\.c[0].d"), &json!(1));
+        assert_eq!(find(&object, ".a.x"), &Value::Null);
+        assert_eq!(find(&object, ".a[?(@.x==1)].y"), &Value::Null);
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let now = "2020-01-03T00:00:00Z".parse().unwrap();
+        for (since, text) in [
+            ("2020-01-02T23:59:50Z", "10s"),
+            ("2020-01-02T23:50:00Z", "10m"),
+            ("2020-01-02T14:00:00Z", "10h"),
+            ("2019-12-24T00:00:00Z", "10d"),
+            ("2020-01-04T00:00:00Z", "0s"),
+            ("nonsense", "<unknown>"),
+        ] {
+            assert_eq!(age(Some(since), now), text);
+        }
+    }
+}
