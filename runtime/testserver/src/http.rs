@@ -181,6 +181,7 @@ impl Api {
                 let created = lock(&self.cluster).create(&place, object, call.how(Scope::Main))?;
                 Ok(responses::json(201, &*created))
             }
+            Method::DELETE if place.kind.namespaced && place.namespace.is_empty() => Err(Status::method_not_allowed()),
             Method::DELETE => {
                 let mut cluster = lock(&self.cluster);
                 let objects = cluster.delete_collection(&place, &selector, call.dry_run())?;
@@ -199,6 +200,7 @@ impl Api {
         let how = call.how(scope);
         let mut cluster = lock(&self.cluster);
         match *call.method {
+            Method::GET if call.query.flag("watch") => Err(Status::not_implemented("watches of single objects")),
             Method::GET => {
                 let object = cluster.store.get(&place.kind.key(), &place.namespace, name).cloned();
                 let object = place.present(&object.ok_or_else(|| Status::not_found(&place.kind, name))?);

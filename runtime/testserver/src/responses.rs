@@ -121,7 +121,17 @@ pub(crate) fn watch(watch: Watch, place: Place, shape: Shape, include: &str) -> 
 
 fn line(place: &Place, event: &Event, shape: Shape, include: &str, now: Timestamp) -> Vec<u8> {
     let shape = if event.kind == "ERROR" { Shape::Whole } else { shape };
-    let object = shaped(place, &event.object, shape, include, now);
+    let object = if (event.kind, shape) == ("BOOKMARK", Shape::Table) {
+        Cow::Owned(table(
+            place,
+            std::iter::empty(),
+            &event.object["metadata"],
+            include,
+            now,
+        ))
+    } else {
+        shaped(place, &event.object, shape, include, now)
+    };
     let line = Line {
         kind: event.kind,
         object: &object,
