@@ -175,13 +175,12 @@ impl Api {
                     now,
                 ))
             }
-            Method::POST if place.kind.namespaced && place.namespace.is_empty() => Err(Status::method_not_allowed()),
+            _ if place.kind.namespaced && place.namespace.is_empty() => Err(Status::method_not_allowed()),
             Method::POST => {
                 let object = call.object(&place)?;
                 let created = lock(&self.cluster).create(&place, object, call.how(Scope::Main))?;
                 Ok(responses::json(201, &*created))
             }
-            Method::DELETE if place.kind.namespaced && place.namespace.is_empty() => Err(Status::method_not_allowed()),
             Method::DELETE => {
                 let mut cluster = lock(&self.cluster);
                 let objects = cluster.delete_collection(&place, &selector, call.dry_run())?;
