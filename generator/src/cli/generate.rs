@@ -36,11 +36,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     output::diagnostics(&generated.warnings);
     let lock = project::lock(folder)?;
     let persistence = project::persistence(&generated);
-    if let Some(before) = lock.as_ref().map(|lock| &lock.persistence).filter(|before| **before != persistence) {
+    if let Some(before) = lock
+        .as_ref()
+        .map(|lock| &lock.persistence)
+        .filter(|before| **before != persistence)
+    {
         refuse_move(before, &persistence);
         return Ok(Status::Invalid);
     }
-    let options = write::Options { overwrite_generated: arguments.overwrite_generated };
+    let options = write::Options {
+        overwrite_generated: arguments.overwrite_generated,
+    };
     let plan = project::plan(folder, &generated, lock.as_ref(), options)?;
     if !plan.refusals().is_empty() {
         output::refusals(plan.refusals());
@@ -60,12 +66,21 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
 }
 
 fn shown(folder: &Path) -> String {
-    if folder == Path::new(".") { "this folder".to_owned() } else { folder.display().to_string() }
+    if folder == Path::new(".") {
+        "this folder".to_owned()
+    } else {
+        folder.display().to_string()
+    }
 }
 
 fn refuse_move(before: &Persistence, after: &Persistence) {
-    output::refuse("settings.persistence has changed, so that every object would be handled as new and keep the old finalizer");
+    output::refuse(
+        "settings.persistence has changed, so that every object would be handled as new and keep the old finalizer",
+    );
     output::tell(&format!("  prefix    {} is now {}", before.prefix, after.prefix));
     output::tell(&format!("  finalizer {} is now {}", before.finalizer, after.finalizer));
-    output::tell(&format!("put the old values back into {}; moving over with `formerly` is not supported yet", project::SPEC));
+    output::tell(&format!(
+        "put the old values back into {}; moving over with `formerly` is not supported yet",
+        project::SPEC
+    ));
 }

@@ -51,7 +51,11 @@ pub(crate) fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            let status = if error.use_stderr() { Status::Invalid } else { Status::Done };
+            let status = if error.use_stderr() {
+                Status::Invalid
+            } else {
+                Status::Done
+            };
             // There is nowhere else to say that the terminal is gone.
             drop(error.print());
             return ExitCode::from(status as u8);

@@ -26,13 +26,23 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     };
     output::diagnostics(&first.warnings);
     let persistence = &first.operator.persistence;
-    let text = first.document.with_persistence(&persistence.prefix, &persistence.finalizer);
+    let text = first
+        .document
+        .with_persistence(&persistence.prefix, &persistence.finalizer);
     // The record is that of the text which the project starts with.
-    let Some(generated) = project::generated(project::SPEC, &text) else { return Ok(Status::Invalid) };
+    let Some(generated) = project::generated(project::SPEC, &text) else {
+        return Ok(Status::Invalid);
+    };
 
-    let folder = arguments.out.clone().unwrap_or_else(|| PathBuf::from(&generated.operator.name));
+    let folder = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(&generated.operator.name));
     if !is_free(&folder)? {
-        output::refuse(&format!("{} is not empty; choose another folder with --out", folder.display()));
+        output::refuse(&format!(
+            "{} is not empty; choose another folder with --out",
+            folder.display()
+        ));
         return Ok(Status::Conflict);
     }
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -55,15 +65,32 @@ fn is_free(folder: &Path) -> anyhow::Result<bool> {
 
 fn summary(generated: &Generated, folder: &Path, files: usize) {
     let operator = &generated.operator;
-    output::say(&format!("created the operator {} in {} ({files} files)", operator.name, folder.display()));
+    output::say(&format!(
+        "created the operator {} in {} ({files} files)",
+        operator.name,
+        folder.display()
+    ));
     output::say("");
-    let mut rows = vec![(project::SPEC.to_owned(), "the spec: edit it, then run `kopf-gen generate`".to_owned())];
+    let mut rows = vec![(
+        project::SPEC.to_owned(),
+        "the spec: edit it, then run `kopf-gen generate`".to_owned(),
+    )];
     for resource in &operator.resources {
-        let functions: Vec<_> = resource.functions.iter().map(|function| function.name.as_str()).collect();
-        rows.push((format!("src/handlers/{}.rs", resource.module), format!("your code: {}", functions.join(", "))));
+        let functions: Vec<_> = resource
+            .functions
+            .iter()
+            .map(|function| function.name.as_str())
+            .collect();
+        rows.push((
+            format!("src/handlers/{}.rs", resource.module),
+            format!("your code: {}", functions.join(", ")),
+        ));
     }
     rows.push(("src/generated/".to_owned(), "types and registry".to_owned()));
-    rows.push(("tests/operator.rs".to_owned(), "a test on an embedded API server".to_owned()));
+    rows.push((
+        "tests/operator.rs".to_owned(),
+        "a test on an embedded API server".to_owned(),
+    ));
     rows.push(("deploy/".to_owned(), "manifests; deploy/overlays is yours".to_owned()));
     if operator.runtime == RuntimeSource::Vendored {
         rows.push(("vendor/".to_owned(), "the runtime library".to_owned()));
@@ -75,7 +102,11 @@ fn summary(generated: &Generated, folder: &Path, files: usize) {
     output::say("\nnext:");
     output::say(&format!("  cd {}", folder.display()));
     output::say("  cargo test");
-    if operator.resources.iter().any(|resource| matches!(resource.origin, Origin::Own(_))) {
+    if operator
+        .resources
+        .iter()
+        .any(|resource| matches!(resource.origin, Origin::Own(_)))
+    {
         output::say("  kubectl apply -k deploy/crds");
     }
     output::say("  cargo run -- run --all-namespaces --standalone");

@@ -20,7 +20,10 @@ pub(crate) fn tell(line: &str) {
 /// A failure with its causes, one a line.
 pub(crate) fn error(error: &anyhow::Error) {
     tell(&format!("{} {error}", paint("error:", "31;1")));
-    error.chain().skip(1).for_each(|cause| tell(&format!("  because: {cause}")));
+    error
+        .chain()
+        .skip(1)
+        .for_each(|cause| tell(&format!("  because: {cause}")));
 }
 
 /// A refusal in one line.
@@ -34,7 +37,11 @@ pub(crate) fn warn(message: &str) {
 }
 
 fn paint(text: &str, code: &str) -> String {
-    if use_color() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    if use_color() {
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Faults of the spec.
@@ -53,7 +60,11 @@ pub(crate) fn changes(changes: &[Change], is_check: bool) {
     match vendored.as_slice() {
         [] => {}
         [change] => say(&format!("{} {}", verb(&change.action, is_check), change.path)),
-        many => say(&format!("{} vendor/ ({} files)", if is_check { "would update" } else { "updated" }, many.len())),
+        many => say(&format!(
+            "{} vendor/ ({} files)",
+            if is_check { "would update" } else { "updated" },
+            many.len()
+        )),
     }
 }
 
@@ -83,18 +94,34 @@ pub(crate) fn notes(notes: &[Note]) {
     for note in notes {
         match note {
             Note::Kept { path, diff } => {
-                warn(&format!("{path} was edited and stays as it is; make this change by hand"));
+                warn(&format!(
+                    "{path} was edited and stays as it is; make this change by hand"
+                ));
                 excerpt(diff);
             }
-            Note::Orphan { path } => warn(&format!("{path} is no longer part of the project; it was edited, so it stays")),
+            Note::Orphan { path } => warn(&format!(
+                "{path} is no longer part of the project; it was edited, so it stays"
+            )),
             Note::UnusedFunction { path, line, name } => {
-                warn(&format!("{path}:{line}: the spec no longer names `{name}`; remove the function if it is of no more use"));
+                warn(&format!(
+                    "{path}:{line}: the spec no longer names `{name}`; remove the function if it is of no more use"
+                ));
             }
-            Note::Unparsable { path, line, message, missing } => {
-                warn(&format!("{path}:{line}: {message}; nothing was added, missing: {}", missing.join(", ")));
+            Note::Unparsable {
+                path,
+                line,
+                message,
+                missing,
+            } => {
+                warn(&format!(
+                    "{path}:{line}: {message}; nothing was added, missing: {}",
+                    missing.join(", ")
+                ));
             }
             Note::Clash { path, import } => {
-                warn(&format!("{path}: the name of `{import}` means something else here; import it under another one"));
+                warn(&format!(
+                    "{path}: the name of `{import}` means something else here; import it under another one"
+                ));
             }
         }
     }

@@ -40,7 +40,10 @@ pub(crate) fn lock(project: &Path) -> anyhow::Result<Option<Lock>> {
 /// Where this spec keeps state on the objects.
 pub(crate) fn persistence(generated: &Generated) -> Persistence {
     let persistence = &generated.operator.persistence;
-    Persistence { prefix: persistence.prefix.clone(), finalizer: persistence.finalizer.clone() }
+    Persistence {
+        prefix: persistence.prefix.clone(),
+        finalizer: persistence.finalizer.clone(),
+    }
 }
 
 /// What has to be done in the folder.

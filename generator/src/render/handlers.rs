@@ -82,23 +82,11 @@ fn module(resource: &Resource) -> File {
         stubs,
     };
     File {
-        contents: tidy(&fill("src/handlers/kind.rs", &values)),
+        contents: fill("src/handlers/kind.rs", &values),
         class: Class::Seeded,
         owner: Some(super::owner(resource)),
         parts,
     }
-}
-
-/// One blank line at most, one line end at the end.
-fn tidy(text: &str) -> String {
-    let mut out = String::new();
-    for line in text.lines() {
-        if !(line.is_empty() && out.ends_with("\n\n")) {
-            out.push_str(line);
-            out.push('\n');
-        }
-    }
-    format!("{}\n", out.trim_end())
 }
 
 /// A function may be called like a type of the runtime, but only types are imported.
@@ -146,45 +134,52 @@ fn argument(family: &str, bindings: &[&str], kind: &str) -> String {
 /// What the stub takes from its argument, and the log line which uses it.
 fn body(resource: &Resource, function: &Function, family: &str, kind: &str) -> (Vec<&'static str>, String) {
     let name = &resource.reference.kind;
-    let (bindings, message) = match (function.family, function.change_types.as_slice()) {
-        (Family::Change, [ChangeType::Create]) => (vec!["name"], format!("Created {name} {{name}}")),
-        (Family::Change, [ChangeType::Resume]) => (vec!["name"], format!("Resumed {name} {{name}}")),
-        (Family::Change, [ChangeType::Delete]) => (vec!["name"], format!("Deleting {name} {{name}}")),
-        (Family::Change, [ChangeType::Update]) => (vec!["name", "diff"], format!("Updated {name} {{name}}: {{diff}}")),
+    let (bindings, log) = match (function.family, function.change_types.as_slice()) {
+        (Family::Change, [ChangeType::Create]) => (vec!["name"], vec![format!("\"Created {name} {{name}}\"")]),
+        (Family::Change, [ChangeType::Resume]) => (vec!["name"], vec![format!("\"Resumed {name} {{name}}\"")]),
+        (Family::Change, [ChangeType::Delete]) => (vec!["name"], vec![format!("\"Deleting {name} {{name}}\"")]),
+        (Family::Change, [ChangeType::Update]) => (
+            vec!["name", "diff"],
+            vec![format!("\"Updated {name} {{name}}: {{diff}}\"")],
+        ),
         (Family::Change, [ChangeType::Field]) => {
             let field = fields(resource, function)
                 .first()
                 .map_or_else(|| "field".to_owned(), |field| escaped(field));
-            (
-                vec!["name", "old", "new"],
-                format!("Changed {field} of {name} {{name}}: {{old:?}} to {{new:?}}"),
-            )
+            let message = format!("\"Changed {field} of {name} {{name}}: {{old:?}} to {{new:?}}\"");
+            (vec!["name", "old", "new"], vec![message])
         }
         (Family::Change, _) => (
             vec!["name", "reason"],
-            format!("Handling {{reason}} of {name} {{name}}"),
+            vec![format!("\"Handling {{reason}} of {name} {{name}}\"")],
         ),
         (Family::Event, _) => (
-            vec!["name", "event_type"],
-            format!("Observed {{event_type:?}} of {name} {{name}}"),
+            vec!["name", "event"],
+            vec![
+                format!("\"Observed an event of {name} {{name}}: {{}}\""),
+                "event[\"type\"]".to_owned(),
+            ],
         ),
-        (Family::Timer, _) => (vec!["name"], format!("Checking {name} {{name}}")),
+        (Family::Timer, _) => (vec!["name"], vec![format!("\"Checking {name} {{name}}\"")]),
     };
-    let log = log_line(&message);
     // rustfmt would break the pattern itself, which reads worse than a stub with fewer bindings.
     if argument(family, &bindings, kind).len() + 5 > WIDTH {
-        return (vec!["name"], log_line(&format!("Handling {name} {{name}}")));
+        return (vec!["name"], log_call(&[format!("\"Handling {name} {{name}}\"")]));
     }
-    (bindings, log)
+    (bindings, log_call(&log))
 }
 
-fn log_line(message: &str) -> String {
-    let line = format!("    tracing::info!(\"{message}\");\n");
-    if line.trim_end().len() <= WIDTH || message.len() + 10 > WIDTH {
-        line
-    } else {
-        format!("    tracing::info!(\n        \"{message}\"\n    );\n")
+/// On one line, or with an argument a line; rustfmt leaves alone what fits neither way.
+fn log_call(arguments: &[String]) -> String {
+    let line = format!("    tracing::info!({});\n", arguments.join(", "));
+    let is_wide = arguments.iter().any(|argument| argument.len() + 9 > WIDTH);
+    if line.trim_end().len() <= WIDTH || is_wide {
+        return line;
     }
+    format!(
+        "    tracing::info!(\n        {}\n    );\n",
+        arguments.join(",\n        ")
+    )
 }
 
 /// For a string literal with placeholders.
@@ -272,7 +267,7 @@ fn rhythm(resource: &Resource, function: &Function) -> String {
     };
     let every = timer.interval.map_or_else(
         || "again and again".to_owned(),
-        |interval| format!("every {}", in_words(interval)),
+        |interval| format!("every {}", in_words(interval).trim_start_matches("1 ")),
     );
     match timer.idle {
         Some(idle) => format!("{every}, once nothing has changed it for {},", in_words(idle)),

@@ -10,18 +10,31 @@ use super::rust::generated_file;
 use super::scope::Scope;
 use super::{result, types};
 use crate::model::{
-    ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Operator, Resource, Timer,
+    ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Operator, Resource,
+    Timer,
 };
 use crate::rustfmt::{WIDTH, signature, use_line};
 
 /// The text of the registry.
 pub(super) fn render(operator: &Operator) -> String {
-    let modules: BTreeSet<&str> = operator.resources.iter().map(|resource| resource.module.as_str()).collect();
+    let modules: BTreeSet<&str> = operator
+        .resources
+        .iter()
+        .map(|resource| resource.module.as_str())
+        .collect();
     let clashes = modules.contains("handlers");
     let handlers = if clashes { "crate::handlers" } else { "handlers" };
-    let mut registry = Registry { scope: Scope::new(taken_names(operator)), types: TypeNames::of(operator), handlers };
+    let mut registry = Registry {
+        scope: Scope::new(taken_names(operator)),
+        types: TypeNames::of(operator),
+        handlers,
+    };
     let main = registry.operator(operator);
-    let functions: Vec<_> = operator.resources.iter().map(|resource| registry.resource(resource)).collect();
+    let functions: Vec<_> = operator
+        .resources
+        .iter()
+        .map(|resource| registry.resource(resource))
+        .collect();
 
     let mut blocks: Vec<String> = registry.scope.uses().iter().map(|lines| lines.join("\n")).collect();
     if !clashes {
@@ -36,9 +49,16 @@ pub(super) fn render(operator: &Operator) -> String {
 
 /// A kind may be called like something of the runtime, a function like one of its helpers.
 fn taken_names(operator: &Operator) -> BTreeSet<String> {
-    let functions = operator.resources.iter().flat_map(|resource| &resource.functions).map(|function| function.name.clone());
+    let functions = operator
+        .resources
+        .iter()
+        .flat_map(|resource| &resource.functions)
+        .map(|function| function.name.clone());
     let modules = operator.resources.iter().map(|resource| resource.module.clone());
-    functions.chain(modules).chain(operator.resources.iter().flat_map(types::type_names)).collect()
+    functions
+        .chain(modules)
+        .chain(operator.resources.iter().flat_map(types::type_names))
+        .collect()
 }
 
 /// The generated types that the registry names, and those of them that two modules define.
@@ -51,7 +71,10 @@ impl TypeNames {
     fn of(operator: &Operator) -> Self {
         let mut seen = BTreeSet::new();
         let names = operator.resources.iter().flat_map(types::type_names);
-        Self { ambiguous: names.filter(|name| !seen.insert(name.clone())).collect(), used: BTreeMap::new() }
+        Self {
+            ambiguous: names.filter(|name| !seen.insert(name.clone())).collect(),
+            used: BTreeMap::new(),
+        }
     }
 
     fn name(&mut self, module: &str, name: &str) -> String {
@@ -63,7 +86,10 @@ impl TypeNames {
     }
 
     fn uses(&self) -> String {
-        let lines = self.used.iter().map(|(module, names)| use_line(module, names.iter().map(String::as_str).collect()));
+        let lines = self
+            .used
+            .iter()
+            .map(|(module, names)| use_line(module, names.iter().map(String::as_str).collect()));
         lines.collect::<Vec<_>>().join("\n")
     }
 }
@@ -79,7 +105,12 @@ impl Registry<'_> {
     fn operator(&mut self, operator: &Operator) -> String {
         let kind = self.scope.runtime("Operator");
         let mut text = String::from("/// The operator with all its handlers.\n");
-        write!(text, "pub fn operator() -> {kind} {{\n    {kind}::new({:?})\n", operator.name).expect(INTO_STRING);
+        write!(
+            text,
+            "pub fn operator() -> {kind} {{\n    {kind}::new({:?})\n",
+            operator.name
+        )
+        .expect(INTO_STRING);
         text.push_str("        .settings(|settings| {\n");
         for setting in settings(operator) {
             writeln!(text, "            settings.{setting};").expect(INTO_STRING);
@@ -105,7 +136,11 @@ impl Registry<'_> {
         }
         for timer in &resource.timers {
             let arguments = vec![literal(&timer.id), self.reference(resource, &timer.function)];
-            calls.push(Call { method: "timer", arguments, options: self.timer_options(timer) });
+            calls.push(Call {
+                method: "timer",
+                arguments,
+                options: self.timer_options(timer),
+            });
         }
         text.push_str(&chain(&format!("    {resource_type}::of::<{kind}>()"), &calls));
         text.push_str("\n}\n");
@@ -121,16 +156,35 @@ impl Registry<'_> {
             .returns
             .as_ref()
             .map(|returns| format!("<{}>", result::type_name(returns, &mut |name| types.name(module, name))));
-        let (keyword, wait) = if function.blocking { ("fn", "") } else { ("async fn", ".await") };
+        let (keyword, wait) = if function.blocking {
+            ("fn", "")
+        } else {
+            ("async fn", ".await")
+        };
         let name = &function.name;
         let output = format!("-> {result}{}", returns.unwrap_or_default());
-        let head = signature(4, &format!("{keyword} {name}"), &format!("args: {family}<{kind}>"), &output);
-        format!("{head}\n        {}::{module}::{name}(args){wait}\n    }}\n", self.handlers)
+        let head = signature(
+            4,
+            &format!("{keyword} {name}"),
+            &format!("args: {family}<{kind}>"),
+            &output,
+        );
+        format!(
+            "{head}\n        {}::{module}::{name}(args){wait}\n    }}\n",
+            self.handlers
+        )
     }
 
     fn reference(&mut self, resource: &Resource, function: &str) -> String {
-        let blocking = resource.functions.iter().any(|known| known.name == function && known.blocking);
-        if blocking { format!("{}({function})", self.scope.runtime("blocking")) } else { function.to_owned() }
+        let blocking = resource
+            .functions
+            .iter()
+            .any(|known| known.name == function && known.blocking);
+        if blocking {
+            format!("{}({function})", self.scope.runtime("blocking"))
+        } else {
+            function.to_owned()
+        }
     }
 
     fn handler(&mut self, resource: &Resource, handler: &Handler) -> Call {
@@ -144,7 +198,11 @@ impl Registry<'_> {
         }
         arguments.push(self.reference(resource, &handler.function));
         options.extend(self.filters(&handler.filters));
-        Call { method: method(handler.handler_type), arguments, options }
+        Call {
+            method: method(handler.handler_type),
+            arguments,
+            options,
+        }
     }
 
     fn timer_options(&mut self, timer: &Timer) -> Vec<String> {
@@ -154,7 +212,12 @@ impl Registry<'_> {
         options.extend(timer.sharp.then(|| ".sharp()".to_owned()));
         options.extend(self.duration_option("initial_delay", timer.initial_delay));
         options.extend(self.limits(&timer.limits));
-        options.extend(timer.field.as_deref().map(|field| format!(".field({})", field_path(field))));
+        options.extend(
+            timer
+                .field
+                .as_deref()
+                .map(|field| format!(".field({})", field_path(field))),
+        );
         options.extend(self.filters(&timer.filters));
         options
     }
@@ -213,12 +276,21 @@ impl Call {
         if line.len() <= WIDTH {
             return line;
         }
-        let arguments: String = self.arguments.iter().map(|argument| format!("{pad}    {argument},\n")).collect();
+        let arguments: String = self
+            .arguments
+            .iter()
+            .map(|argument| format!("{pad}    {argument},\n"))
+            .collect();
         let closure = format!("{pad}    |o| o{options},\n");
         let closure = if closure.trim_end().len() <= WIDTH {
             closure
         } else {
-            let rest: String = self.options.iter().skip(1).map(|option| format!("\n{pad}            {option}")).collect();
+            let rest: String = self
+                .options
+                .iter()
+                .skip(1)
+                .map(|option| format!("\n{pad}            {option}"))
+                .collect();
             let first = self.options.first().map_or("", String::as_str);
             format!("{pad}    |o| {{\n{pad}        o{first}{rest}\n{pad}    }},\n")
         };
@@ -230,9 +302,15 @@ fn chain(start: &str, calls: &[Call]) -> String {
     match calls {
         [call] => {
             let line = format!("{start}{}", call.layout(0));
-            if !line.contains('\n') && line.len() <= WIDTH { line } else { format!("{start}\n{}", call.layout(8)) }
+            if !line.contains('\n') && line.len() <= WIDTH {
+                line
+            } else {
+                format!("{start}\n{}", call.layout(8))
+            }
         }
-        calls => calls.iter().fold(start.to_owned(), |text, call| format!("{text}\n{}", call.layout(8))),
+        calls => calls
+            .iter()
+            .fold(start.to_owned(), |text, call| format!("{text}\n{}", call.layout(8))),
     }
 }
 
@@ -244,7 +322,10 @@ fn literal(text: &str) -> String {
 fn in_largest_unit(duration: Duration) -> (&'static str, u128) {
     let millis = duration.as_millis();
     let units = [("hours", 3_600_000), ("mins", 60_000), ("secs", 1000)];
-    match units.into_iter().find(|(_, length)| millis > 0 && millis.is_multiple_of(*length)) {
+    match units
+        .into_iter()
+        .find(|(_, length)| millis > 0 && millis.is_multiple_of(*length))
+    {
         Some((unit, length)) => (unit, millis / length),
         None if millis == 0 => ("secs", 0),
         None => ("millis", millis),
@@ -265,7 +346,11 @@ fn settings(operator: &Operator) -> Vec<String> {
 
 /// The function of a kind's module; `operator` is that of the whole.
 fn function_name(resource: &Resource) -> String {
-    if resource.module == "operator" { "operator_resource".to_owned() } else { resource.module.clone() }
+    if resource.module == "operator" {
+        "operator_resource".to_owned()
+    } else {
+        resource.module.clone()
+    }
 }
 
 pub(super) fn family_name(family: Family) -> &'static str {

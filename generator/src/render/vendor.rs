@@ -3,18 +3,17 @@
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use crate::fileset::{Class, FileSet};
-use crate::template::{embedded, embedded_below};
+use crate::template::{embedded, embedded_below, find_embedded};
 
 /// Adds the copies.
 pub(super) fn render(files: &mut FileSet) {
     for (name, short) in [("kopf-runtime", "runtime"), ("kopf-testserver", "testserver")] {
         let manifest = standalone(embedded(&format!("{short}.toml")), embedded("workspace.toml"));
         files.add(Class::Vendored, format!("vendor/{name}/Cargo.toml"), manifest);
-        files.add(
-            Class::Vendored,
-            format!("vendor/{name}/LICENSE"),
-            embedded("LICENSE"),
-        );
+        files.add(Class::Vendored, format!("vendor/{name}/LICENSE"), embedded("LICENSE"));
+        if let Some(readme) = find_embedded(&format!("{short}-README.md")) {
+            files.add(Class::Vendored, format!("vendor/{name}/README.md"), readme);
+        }
         for (path, text) in embedded_below(&format!("{short}-src")).filter(|(path, _)| !is_test(path)) {
             files.add(Class::Vendored, format!("vendor/{name}/src/{path}"), text);
         }
@@ -55,6 +54,7 @@ fn standalone(manifest: &str, workspace: &str) -> String {
         manifest.remove(key);
     }
     if let Some(package) = manifest.get_mut("package").and_then(Item::as_table_mut) {
+        package.remove("readme");
         inherit_package(package, &workspace["workspace"]["package"]);
     }
     if let Some(dependencies) = manifest.get_mut("dependencies").and_then(Item::as_table_mut) {
@@ -130,7 +130,10 @@ fn merged(own: &Item, shared: &Item) -> Value {
     }
     match (table.len(), table.get("version")) {
         (1, Some(version)) => version.clone(),
-        _ => Value::InlineTable(table),
+        _ => {
+            table.fmt();
+            Value::InlineTable(table)
+        }
     }
 }
 
