@@ -75,7 +75,7 @@ codes! {
     ResourceName = "KG102", "Names of a kind are DNS labels.";
     ListKind = "KG103", "The list kind differs from the kind.";
     Scope = "KG105", "A kind is `Namespaced` or `Cluster`.";
-    DeprecationWarning = "KG109", "A deprecation warning belongs to a deprecated version.";
+
     ReservedGroup = "KG110", "Groups of Kubernetes itself are reserved.";
     SchemaType = "KG201", "Every schema has a type.";
     SchemaRoot = "KG202", "The root of a schema is an object with named properties.";

@@ -69,73 +69,91 @@ impl Editor<'_> {
 
     /// A whole `settings` block, in front of `resources` as in all examples.
     fn new_settings(&self, top: &Mapping, root: &Node, pairs: &[(&str, String)]) -> String {
-        let flow = format!("{{persistence: {}}}", flow(pairs));
         if top.flow {
+            let flow = format!("{{persistence: {}}}", flow(pairs));
             return self.insert_flow(root.span.start, top, &[("settings", flow)]);
         }
+        let Some(place) = find(top, "resources").or(top.entries.last()) else {
+            return self.text.to_string();
+        };
+        let (line, indent) = self.line_and_indent(place);
         let newline = self.newline;
-        let block: String = pairs
+        let inner: String = pairs
             .iter()
-            .map(|(key, value)| format!("    {key}: {value}{newline}"))
+            .map(|(key, value)| format!("{indent}    {key}: {value}{newline}"))
             .collect();
-        let block = format!("settings:{newline}  persistence:{newline}{block}");
-        let place = find(top, "resources")
-            .or(top.entries.last())
-            .map_or(0, |entry| entry.key.span.start);
-        self.with(self.above_comments(place), &block)
-    }
-
-    /// The start of the comment lines directly above a line.
-    fn above_comments(&self, offset: usize) -> usize {
-        let mut line = self.line_start(offset);
-        while line > 0 {
-            let above = self.line_start(line - 1);
-            if !self.text[above..line].starts_with('#') || above == 0 {
-                break;
-            }
-            line = above;
-        }
-        line
+        let block = format!("{indent}settings:{newline}{indent}  persistence:{newline}{inner}");
+        self.with(self.above_comments(line), &block)
     }
 
     fn line_start(&self, offset: usize) -> usize {
         self.text[..offset].rfind('\n').map_or(0, |index| index + 1)
     }
 
+    fn line_and_indent(&self, entry: &Entry) -> (usize, &str) {
+        let start = entry.key.span.start;
+        let line = self.line_start(start);
+        (line, &self.text[line..start])
+    }
+
+    /// The start of the comment lines directly above a line, but not of those that open the file.
+    fn above_comments(&self, line: usize) -> usize {
+        let mut start = line;
+        while start > 0 {
+            let above = self.line_start(start - 1);
+            if !self.text[above..start].trim_start().starts_with('#') {
+                return start;
+            }
+            start = above;
+        }
+        line
+    }
+
+    /// New pairs in front of the first one of a mapping, or behind the last of its scalars.
     fn insert(&self, owner: &Entry, mapping: &Mapping, pairs: &[(&str, String)]) -> String {
         if mapping.flow {
             return self.insert_flow(owner.value.span.start, mapping, pairs);
         }
-        let Some(first) = mapping.entries.first() else {
+        let (Some(first), Some(last)) = (mapping.entries.first(), mapping.entries.last()) else {
             return self.text.to_string();
         };
-        let start = first.key.span.start;
-        let line = self.line_start(start);
-        let indent = &self.text[line..start];
+        let (line, indent) = self.line_and_indent(first);
         let newline = self.newline;
         let block: String = pairs
             .iter()
             .map(|(key, value)| format!("{indent}{key}: {value}{newline}"))
             .collect();
-        self.with(line, &block)
+        if last.value.as_scalar().is_none() {
+            return self.with(self.above_comments(line), &block);
+        }
+        match self.text[last.value.span.end..].find('\n') {
+            Some(rest) => self.with(last.value.span.end + rest + 1, &block),
+            None => format!("{}{newline}{block}", self.text),
+        }
     }
 
     fn insert_flow(&self, brace: usize, mapping: &Mapping, pairs: &[(&str, String)]) -> String {
         let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}: {value}")).collect();
-        let comma = if mapping.entries.is_empty() { "" } else { ", " };
-        self.with(brace + 1, &format!("{}{comma}", pairs.join(", ")))
+        let pairs = pairs.join(", ");
+        match mapping.entries.last() {
+            Some(last) if last.value.as_scalar().is_some() && last.value.span.end > last.key.span.end => {
+                self.with(last.value.span.end, &format!(", {pairs}"))
+            }
+            Some(_) => self.with(brace + 1, &format!("{pairs}, ")),
+            None => self.with(brace + 1, &pairs),
+        }
     }
 
     /// A key without a value, or with `null`, gets one.
     fn fill_empty(&self, entry: &Entry, value: &str) -> String {
         let span = entry.value.span;
         let written = self.text.get(span.start..span.end).unwrap_or_default();
-        if written.is_empty() {
-            let colon = self.text[entry.key.span.end..]
-                .find(':')
-                .map_or(0, |index| entry.key.span.end + index + 1);
-            return self.with(colon, &format!(" {value}"));
+        if !written.is_empty() {
+            return format!("{}{value}{}", &self.text[..span.start], &self.text[span.end..]);
         }
-        format!("{}{value}{}", &self.text[..span.start], &self.text[span.end..])
+        let colon = self.text[entry.key.span.end..]
+            .find(':')
+            .map_or(0, |index| entry.key.span.end + index + 1);
+        self.with(colon, &format!(" {value}"))
     }
 }

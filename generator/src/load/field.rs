@@ -75,6 +75,14 @@ fn named(entry: &Entry, faults: &mut Faults) -> Option<NamedField> {
 }
 
 fn line(node: &Node, what: &str, faults: &mut Faults) -> Option<(FieldForm, Vec<FieldOption>)> {
+    if node
+        .as_scalar()
+        .is_some_and(|scalar| scalar.plain && scalar.text.is_empty())
+    {
+        let fault = Diagnostic::error(Code::FieldSyntax, node.span, format!("{what} has no type"));
+        faults.push(fault.help("write TYPE | key=value …, such as `string | required=true`"));
+        return None;
+    }
     let text = node.to_text(&format!("the type of {what}"), faults)?;
     let verbatim = node.as_scalar().and_then(|scalar| scalar.verbatim);
     let line = Line {

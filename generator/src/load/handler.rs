@@ -3,7 +3,7 @@
 use super::field::field;
 use super::keys::{BACKOFF, CRITERION, HANDLER, INITIAL_DELAY, Keys, TIMER};
 use super::reader::{Faults, any_mapping, boolean, choice, count, duration, mapping, missing, sequence, text};
-use crate::diagnostic::{Code, Diagnostic, Span, wrong_type};
+use crate::diagnostic::{Code, Diagnostic, Span, not_supported_yet, wrong_type};
 use crate::model::Criterion;
 use crate::spec::{CriterionSpec, EntrySpec, HandlerSpec, Mapping, Node, Spanned, TimerSpec};
 
@@ -140,7 +140,12 @@ fn plain_duration(
 ) -> Option<Spanned<std::time::Duration>> {
     let node = keys.get(key)?;
     if node.as_mapping().is_some() {
+        let before = faults.len();
         mapping(node, forms, faults);
+        if faults.len() > before && faults[before..].iter().all(|fault| fault.code == Code::NotSupportedYet) {
+            faults.truncate(before);
+            faults.push(not_supported_yet(node.span, &format!("{key}: {{…}}")));
+        }
         return None;
     }
     duration(node, &format!("`{key}`"), faults)

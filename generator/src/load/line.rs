@@ -202,9 +202,11 @@ fn value(line: &Line<'_>, start: usize, faults: &mut Faults) -> Option<(OptionVa
             other => text.push(other),
         }
     }
-    faults.push(cut_by_yaml(
-        line.span(start, line.text.len()),
-        "the double quote is not closed: YAML has cut this line",
-    ));
+    let span = line.span(start, line.text.len());
+    faults.push(if line.verbatim.is_none_or(|first| first == line.whole.start) {
+        cut_by_yaml(span, "the double quote is not closed: YAML has cut this line")
+    } else {
+        Diagnostic::error(Code::FieldSyntax, span, "the double quote is not closed")
+    });
     None
 }

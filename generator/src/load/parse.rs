@@ -13,6 +13,7 @@ pub(super) fn parse(text: &str, faults: &mut Vec<Diagnostic>) -> Option<Node> {
         stack: Vec::new(),
         root: None,
         documents: 0,
+        has_alias: false,
         faults: Vec::new(),
     };
     let mut comments = Comments::new(text);
@@ -28,7 +29,7 @@ pub(super) fn parse(text: &str, faults: &mut Vec<Diagnostic>) -> Option<Node> {
         }
     }
     faults.append(&mut builder.faults);
-    if builder.documents > 1 {
+    if builder.documents > 1 || builder.has_alias {
         return None;
     }
     let Some(mut root) = builder.root else {
@@ -65,6 +66,7 @@ struct Builder<'t> {
     stack: Vec<Open>,
     root: Option<Node>,
     documents: usize,
+    has_alias: bool,
     faults: Vec<Diagnostic>,
 }
 
@@ -81,15 +83,14 @@ impl Builder<'_> {
             Event::Scalar(text, style, anchor, tag) => {
                 self.refuse(span, anchor, tag.is_some());
                 let plain = style == ScalarStyle::Plain;
+                // The parser writes `~` where a value is absent.
+                let text = if plain && span.start == span.end {
+                    String::new()
+                } else {
+                    text.into_owned()
+                };
                 let verbatim = self.verbatim(&text, span);
-                self.scalar(
-                    Scalar {
-                        text: text.into_owned(),
-                        plain,
-                        verbatim,
-                    },
-                    span,
-                );
+                self.scalar(Scalar { text, plain, verbatim }, span);
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.refuse(span, anchor, tag.is_some());
@@ -112,6 +113,7 @@ impl Builder<'_> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                self.has_alias = true;
                 let message = "aliases are not read: write the value out";
                 self.faults.push(Diagnostic::error(Code::AnchorOrTag, span, message));
                 self.scalar(
@@ -224,6 +226,10 @@ fn syntax_fault(text: &str, error: &granit_parser::ScanError) -> Diagnostic {
         let message = format!("YAML cuts the value of `{key}`: {}", error.info());
         return Diagnostic::error(Code::CutByYaml, Span::new(at, at + value.len()), message)
             .help(format!("quote this value: '{quoted}'"));
+    }
+    if line.contains(" | ") {
+        let message = format!("YAML cuts a field of this line: {}", error.info());
+        return cut_by_yaml(span, message);
     }
     Diagnostic::error(Code::InvalidYaml, span, format!("this is not YAML: {}", error.info()))
 }

@@ -140,20 +140,19 @@ pub(super) fn boolean(node: &Node, what: &str, faults: &mut Faults) -> Option<Sp
     if let Some(Reading::Boolean(boolean)) = scalar(node) {
         return Some(Spanned::new(boolean, node.span));
     }
-    let help = match &node.content {
-        Content::Scalar(scalar) if matches!(scalar.text.to_lowercase().as_str(), "yes" | "on" | "true") => "write true",
-        Content::Scalar(scalar) if matches!(scalar.text.to_lowercase().as_str(), "no" | "off" | "false") => {
-            "write false"
-        }
-        _ => "it is true or false",
+    let scalar = node.as_scalar();
+    let help = match scalar.map(|scalar| scalar.text.to_lowercase()).as_deref() {
+        Some("yes" | "on" | "true") => Some("write true"),
+        Some("no" | "off" | "false") => Some("write false"),
+        _ => None,
     };
-    let found = node
-        .as_scalar()
-        .map_or(node.kind().to_string(), |scalar| match scalar.text.as_str() {
-            "" => "empty".to_string(),
-            text => format!("`{text}`"),
-        });
-    faults.push(wrong_type(node.span, what, "true or false", &found).help(help));
+    let found = match scalar {
+        Some(scalar) if scalar.text.is_empty() => "empty".to_string(),
+        Some(scalar) if scalar.plain => format!("`{}`", scalar.text),
+        Some(scalar) => format!("the text \"{}\"", scalar.text),
+        None => node.kind().to_string(),
+    };
+    faults.push(wrong_type(node.span, what, "true or false", &found).maybe_help(help.map(str::to_string)));
     None
 }
 

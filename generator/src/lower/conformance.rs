@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::patterns::in_words;
+
 /// A misfit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Misfit {
@@ -97,7 +99,7 @@ impl Check {
         self.bounds(schema, "minLength", "maxLength", length, "characters");
         if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
             if regex::Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text)) {
-                self.misfit(format!("`{text}` does not match `{pattern}`"));
+                self.misfit(format!("cannot be `{text}`, which {}", in_words(pattern)));
             }
         }
         if schema.get("format").and_then(Value::as_str) == Some("date-time") && !text.contains('T') {

@@ -7,6 +7,7 @@ mod entries;
 mod functions;
 mod operator;
 mod paths;
+mod patterns;
 mod resources;
 mod results;
 mod samples;

@@ -132,6 +132,11 @@ fn persistence(spec: &OperatorSpec, resources: &[Resource], faults: &mut Faults)
             return None;
         }
     };
+    // A derived prefix is only as good as the names it is made of, which have faults of their own.
+    let good_group = own.is_some_and(|own| naming::is_dns_subdomain(&own.reference.group));
+    if spec.persistence.prefix.is_none() && !(good_group && naming::is_dns_1035_label(&name.value)) {
+        return None;
+    }
     if !naming::is_dns_subdomain(&prefix) {
         let message = format!("`{prefix}` is no prefix of an annotation: it must be a DNS subdomain");
         faults.push(Diagnostic::error(Code::Persistence, span, message));

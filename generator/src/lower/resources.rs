@@ -301,7 +301,8 @@ fn unknown_builtin(spec: &ResourceSpec) -> Diagnostic {
         "`{}` has no `spec`, and no kind of this name is built into Kubernetes",
         kind.value
     );
-    let help = match did_you_mean(&kind.value, builtins::kinds()) {
+    let foreign = api_version.value.contains('.') && !api_version.value.contains(".k8s.io/");
+    let help = match did_you_mean(&kind.value, builtins::kinds()).filter(|_| !foreign) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "give an own kind a `spec`; kinds of others are not supported yet".to_string(),
     };

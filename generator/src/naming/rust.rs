@@ -106,7 +106,7 @@ const RESERVED_MODULES: &[&str] = &[
 ];
 
 /// Functions that the registry itself calls.
-pub const RESERVED_FUNCTIONS: &[&str] = &["blocking", "hours", "main", "millis", "mins", "operator", "secs"];
+const RESERVED_FUNCTIONS: &[&str] = &["blocking", "hours", "main", "millis", "mins", "operator", "secs"];
 
 /// Crates of the standard distribution and those that a generated project depends on, and names that cargo refuses.
 const KNOWN_CRATES: &[&str] = &[

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::patterns::{DURATION, QUANTITY};
 use crate::model::{Scalar, Schema, Shape};
 
 /// All type names of the format.
@@ -25,8 +26,6 @@ pub(super) const TYPES: &[&str] = &[
     "conditions",
 ];
 
-const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
-const DURATION: &str = r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$";
 const K8S: &str = "kopf_runtime::k8s_openapi";
 
 /// A schema of one of the types; `None` if the name is not of the format.

@@ -117,6 +117,14 @@ impl<'s, 'f> Lowering<'s, 'f> {
                     self.faults
                         .push(Diagnostic::error(Code::SchemaRoot, field.span, message));
                 }
+                for key in ["additionalProperties", "nullable"]
+                    .into_iter()
+                    .filter(|key| raw.contains_key(*key))
+                {
+                    let message = format!("`{key}` at the root of a schema");
+                    self.faults
+                        .push(Diagnostic::error(Code::SchemaRoot, field.span, message));
+                }
                 if open {
                     raw.insert("x-kubernetes-preserve-unknown-fields".into(), json!(true));
                 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::conformance::misfits;
+use super::super::patterns::pattern_fault;
 use super::{Lowering, Place, limits, merge, shape_name, values};
 use crate::diagnostic::{Code, Diagnostic, Span, listed};
 use crate::model::{Scalar, Schema, Shape};
@@ -109,7 +110,7 @@ impl Lowering<'_, '_> {
 
     fn pattern(&mut self, option: &FieldOption) -> Option<Value> {
         let pattern = values::text(option, self.faults)?;
-        if let Some(reason) = limits::pattern_fault(&pattern) {
+        if let Some(reason) = pattern_fault(&pattern) {
             let message = format!("`{pattern}` is no RE2 pattern: {reason}");
             self.faults
                 .push(Diagnostic::error(Code::Pattern, option.value.span(), message));

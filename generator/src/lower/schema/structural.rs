@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::Faults;
 use super::super::conformance::misfits;
-use super::limits::pattern_fault;
+use super::super::patterns::pattern_fault;
 use crate::diagnostic::{Code, Diagnostic, Span, did_you_mean, unknown_key, wrong_type};
 use crate::spec::{Mapping, Node, Reading};
 
@@ -160,6 +160,7 @@ fn keywords(mapping: &Mapping, faults: &mut Faults) {
 fn types(mapping: &Mapping, span: Span, faults: &mut Faults) {
     match (mapping.get("type"), text(mapping, "type")) {
         (None, _) if is_true(mapping, INT_OR_STRING) || is_true(mapping, PRESERVE) => {}
+        (None, _) if mapping.get("$ref").is_some() => {}
         (None, _) => {
             let place = mapping.entries.first().map_or(span, |entry| entry.key.span);
             faults.push(fault(Code::SchemaType, place, "this schema has no `type`"));
@@ -425,6 +426,13 @@ fn embedded_field(name: &str, property: &Mapping, span: Span, faults: &mut Fault
         "metadata" => "object",
         _ => return,
     };
+    if let Some(default) = property.get("default") {
+        faults.push(fault(
+            Code::DefaultPlace,
+            default.span,
+            format!("`{name}` of an embedded resource has no default"),
+        ));
+    }
     if text(property, "type") != Some(wanted) {
         faults.push(fault(
             Code::EmbeddedNames,
