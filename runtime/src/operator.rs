@@ -67,6 +67,12 @@ impl RunOptions {
         self
     }
 
+    /// Takes the time of day from tokio's clock, so that tests which pause the one pause the other.
+    pub fn follow_tokio_time(mut self) -> Self {
+        self.clock = Clock::tokio();
+        self
+    }
+
     pub(crate) fn liveness(mut self, endpoint: Option<Endpoint>) -> Self {
         self.liveness = endpoint;
         self
@@ -125,8 +131,7 @@ impl Operator {
     /// If the operator is not well-formed; outside of a tokio runtime.
     pub fn start(self, client: Client) -> Running {
         let stopping = CancellationToken::new();
-        let mut options = RunOptions::new(client).stop_on(stopping.clone());
-        options.clock = Clock::tokio();
+        let options = RunOptions::new(client).stop_on(stopping.clone()).follow_tokio_time();
         let plan = match self.plan(options) {
             Ok(plan) => plan,
             Err(error) => panic!("{error}"),

@@ -1,0 +1,8 @@
+//! Scenarios: an operator, objects, and what must come of them.
+
+mod fitting;
+mod handling;
+mod retries;
+mod streams;
+mod takeover;
+mod timers;

@@ -1,0 +1,154 @@
+//! Timers.
+
+use kopf_runtime::{HandlerResult, Operator, Resource, Timer, millis, secs};
+use kopf_tests::cluster::Cluster;
+use kopf_tests::on_both_servers;
+use kopf_tests::widgets::{self, Notes, Widget, create, path};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+on_both_servers! {
+    a_timer_ticks_with_its_object_and_ends_with_it;
+    a_timer_sees_the_current_spec;
+    a_timer_goes_on_after_failures;
+}
+
+// T-1, T-3, Z-2
+async fn a_timer_ticks_with_its_object_and_ends_with_it(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let notes = Notes::default();
+    let tick = {
+        let notes = notes.clone();
+        move |_: Timer<Widget>| {
+            notes.add("tick");
+            let count = notes.all().len();
+            async move { HandlerResult::Ok(count) }
+        }
+    };
+    let operator = cluster
+        .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| o.interval(millis(300)))));
+    let path = path(cluster, "a");
+    create(cluster, "a", json!({"size": 1})).await;
+    let ticking = cluster.wait(&path, |object| object["status"]["tick"].as_i64() >= Some(3)).await;
+    assert_eq!(ticking["metadata"]["finalizers"], json!(["kopf.zalando.org/KopfFinalizerMarker"]));
+    cluster.request("DELETE", &path, &Value::Null).await.unwrap();
+    cluster.wait(&path, Value::is_null).await;
+    let count = notes.all().len();
+    tokio::time::sleep(secs(1)).await;
+    assert_eq!(notes.all().len(), count, "no tick after the end");
+    operator.stop().await;
+}
+
+// K-11
+async fn a_timer_sees_the_current_spec(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let look = |Timer { spec, .. }: Timer<Widget>| async move { HandlerResult::Ok(spec.size) };
+    let operator = cluster
+        .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("look", look, |o| o.interval(millis(200)))));
+    let path = path(cluster, "a");
+    create(cluster, "a", json!({"size": 1})).await;
+    cluster.wait(&path, |object| object["status"]["look"] == 1).await;
+    cluster.patch(&path, &json!({"spec": {"size": 2}})).await;
+    cluster.wait(&path, |object| object["status"]["look"] == 2).await;
+    operator.stop().await;
+    cluster.patch(&path, &json!({"metadata": {"finalizers": null}})).await;
+}
+
+// T-4, T-5, B-064
+async fn a_timer_goes_on_after_failures(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let notes = Notes::default();
+    let tick = {
+        let notes = notes.clone();
+        move |Timer { retry, .. }: Timer<Widget>| {
+            notes.add(format!("{retry}"));
+            async { HandlerResult::<()>::Err(anyhow::anyhow!("still down")) }
+        }
+    };
+    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| {
+        o.interval(millis(200)).retries(2).backoff(millis(100))
+    })));
+    create(cluster, "a", json!({"size": 1})).await;
+    let first = notes.wait_for(6).await;
+    operator.stop().await;
+    assert_eq!(first[..6], ["0", "1", "0", "1", "0", "1"]);
+    cluster.patch(&path(cluster, "a"), &json!({"metadata": {"finalizers": null}})).await;
+}
+
+/// Notes the time of each call since the first, in milliseconds.
+fn times(notes: &Notes, body: u64, failures: u32) -> impl Fn(Timer<Widget>) -> futures::future::BoxFuture<'static, HandlerResult> + Send + Sync + 'static {
+    let (notes, begin) = (notes.clone(), std::sync::OnceLock::new());
+    move |Timer { retry, .. }: Timer<Widget>| {
+        let begin = *begin.get_or_init(Instant::now);
+        notes.add(begin.elapsed().as_millis().to_string());
+        Box::pin(async move {
+            tokio::time::sleep(millis(body)).await;
+            if retry < failures { Err(anyhow::anyhow!("not yet")) } else { Ok(()) }
+        })
+    }
+}
+
+async fn schedule(
+    body: u64,
+    failures: u32,
+    options: impl FnOnce(kopf_runtime::TimerOptions) -> kopf_runtime::TimerOptions,
+    count: usize,
+) -> Vec<String> {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let handler = times(&notes, body, failures);
+    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, options)));
+    create(&cluster, "a", json!({"size": 1})).await;
+    let notes = notes.wait_for(count).await;
+    operator.stop().await;
+    notes[..count].to_vec()
+}
+
+// T-3
+#[tokio::test(start_paused = true)]
+async fn intervals_count_from_the_end_or_on_a_grid() {
+    assert_eq!(schedule(300, 0, |o| o.interval(secs(1)), 3).await, ["0", "1300", "2600"]);
+    assert_eq!(schedule(300, 0, |o| o.interval(secs(1)).sharp(), 3).await, ["0", "1000", "2000"]);
+    assert_eq!(schedule(1000, 0, |o| o.interval(secs(1)).sharp(), 3).await, ["0", "2000", "4000"]);
+}
+
+// T-4: three failures, then success; the next series begins after the interval.
+#[tokio::test(start_paused = true)]
+async fn retries_come_after_the_backoff_and_a_new_series_after_the_interval() {
+    let times = schedule(0, 3, |o| o.interval(secs(10)).backoff(secs(5)), 5).await;
+    assert_eq!(times, ["0", "5000", "10000", "15000", "25000"]);
+}
+
+// T-2, T-7, T-10
+#[tokio::test(start_paused = true)]
+async fn an_idle_timer_waits_until_the_object_is_left_alone() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let begin = Instant::now();
+    let handler = {
+        let notes = notes.clone();
+        move |_: Timer<Widget>| {
+            notes.add(begin.elapsed().as_secs().to_string());
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let operator = cluster
+        .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, |o| o.idle(secs(10)))));
+    let path = path(&cluster, "a");
+    create(&cluster, "a", json!({"size": 1})).await;
+    tokio::time::sleep(secs(6)).await;
+    cluster.patch(&path, &json!({"spec": {"size": 2}})).await;
+    tokio::time::sleep(secs(6)).await;
+    // The status is not part of the essence: it does not disturb the object's rest.
+    cluster.patch(&format!("{path}/status"), &json!({"status": {"x": 1}})).await;
+    tokio::time::sleep(secs(60)).await;
+    assert_eq!(notes.all(), ["16"], "one call per quiet period");
+    cluster.patch(&path, &json!({"spec": {"size": 3}})).await;
+    tokio::time::sleep(secs(60)).await;
+    assert_eq!(notes.all(), ["16", "82"]);
+    cluster.request("DELETE", &path, &Value::Null).await.unwrap();
+    cluster.wait(&path, Value::is_null).await;
+    operator.stop().await;
+}

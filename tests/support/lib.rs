@@ -1,0 +1,25 @@
+//! Fixtures of the test suite: clusters to run operators on, a kind to handle, generated projects.
+
+pub mod cluster;
+pub mod control_plane;
+pub mod projects;
+pub mod widgets;
+
+/// The root of the workspace.
+#[must_use]
+pub fn workspace() -> std::path::PathBuf {
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().expect("the tests are a folder of the workspace").to_owned()
+}
+
+/// How many rounds a repeated test makes: the full count locally on request, a tenth of it else, never below fifty.
+///
+/// `KOPF_GEN_TEST_ROUNDS=full` asks for the full count.
+#[must_use]
+pub fn rounds(full: usize) -> usize {
+    if std::env::var("KOPF_GEN_TEST_ROUNDS").is_ok_and(|rounds| rounds == "full") {
+        full
+    } else {
+        (full / 10).max(50).min(full)
+    }
+}
