@@ -2,7 +2,9 @@
 
 use super::field::field;
 use super::keys::{BACKOFF, CRITERION, HANDLER, INITIAL_DELAY, Keys, TIMER};
-use super::reader::{Faults, any_mapping, boolean, choice, count, duration, mapping, missing, sequence, text};
+use super::reader::{
+    Faults, any_mapping, boolean, choice, count, duration, is_empty, mapping, missing, sequence, text,
+};
 use crate::diagnostic::{Code, Diagnostic, Span, not_supported_yet, wrong_type};
 use crate::model::Criterion;
 use crate::spec::{CriterionSpec, EntrySpec, HandlerSpec, Mapping, Node, Spanned, TimerSpec};
@@ -173,7 +175,10 @@ fn field_path(node: &Node, faults: &mut Faults) -> Option<Spanned<Vec<String>>> 
 }
 
 fn criteria(node: Option<&Node>, what: &str, faults: &mut Faults) -> Vec<CriterionSpec> {
-    let Some(mapping) = node.and_then(|node| any_mapping(node, what, faults)) else {
+    let Some(mapping) = node
+        .filter(|node| !is_empty(node))
+        .and_then(|node| any_mapping(node, what, faults))
+    else {
         return Vec::new();
     };
     let mut criteria = Vec::new();

@@ -12,6 +12,9 @@ mod parse;
 mod reader;
 mod resource;
 
+#[cfg(test)]
+mod tests;
+
 pub use crate::spec::Document;
 
 use std::sync::Arc;

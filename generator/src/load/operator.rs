@@ -1,7 +1,7 @@
 //! The top level.
 
 use super::keys::{DEPLOY, METADATA, PEERING, PERSISTENCE, POSTING, PROJECT, RUNTIME, SETTINGS, TOP};
-use super::reader::{Faults, boolean, choice, duration, integer, mapping, missing, sequence, text, text_map};
+use super::reader::{Faults, boolean, choice, duration, integer, is_empty, mapping, missing, sequence, text, text_map};
 use super::resource::resource;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::RuntimeSource;
@@ -182,7 +182,7 @@ fn resources(keys: &Mapping, start: Span, faults: &mut Faults) -> Vec<ResourceSp
     let items = sequence(node, "`resources`", faults);
     if node.is_none() {
         faults.push(missing(start, "resources", "the operator spec").help("list at least one kind"));
-    } else if items.is_empty() && node.is_some_and(|node| node.as_sequence().is_some()) {
+    } else if items.is_empty() && node.is_some_and(|node| is_empty(node) || node.as_sequence().is_some()) {
         let span = node.map_or(start, |node| node.span);
         faults.push(Diagnostic::error(
             Code::Empty,

@@ -12,7 +12,11 @@ pub(super) type Faults = Vec<Diagnostic>;
 
 /// The mapping at a node, with all its keys checked.
 pub(super) fn mapping<'n>(node: &'n Node, keys: &Keys, faults: &mut Faults) -> Option<&'n Mapping> {
-    let mapping = any_mapping(node, keys.place, faults)?;
+    let mapping = if is_empty(node) {
+        &EMPTY
+    } else {
+        any_mapping(node, keys.place, faults)?
+    };
     for entry in &mapping.entries {
         let key = entry.key.value.as_str();
         if keys.now.contains(&key) {
@@ -42,6 +46,16 @@ pub(super) fn mapping<'n>(node: &'n Node, keys: &Keys, faults: &mut Faults) -> O
     Some(mapping)
 }
 
+/// A key whose lines below are all commented out.
+pub(super) fn is_empty(node: &Node) -> bool {
+    scalar(node) == Some(Reading::Null)
+}
+
+static EMPTY: Mapping = Mapping {
+    entries: Vec::new(),
+    flow: false,
+};
+
 /// Whether a key is the rest of a field's line.
 pub(super) fn looks_cut(key: &str) -> bool {
     key.contains(['|', '=', '"']) || key.contains(' ')
@@ -56,7 +70,9 @@ pub(super) fn any_mapping<'n>(node: &'n Node, what: &str, faults: &mut Faults) -
 }
 
 pub(super) fn sequence<'n>(node: Option<&'n Node>, what: &str, faults: &mut Faults) -> &'n [Node] {
-    let Some(node) = node else { return &[] };
+    let Some(node) = node.filter(|node| !is_empty(node)) else {
+        return &[];
+    };
     node.as_sequence().unwrap_or_else(|| {
         faults.push(wrong_type(node.span, what, "a list", node.kind()));
         &[]
@@ -97,7 +113,10 @@ pub(super) fn texts(node: Option<&Node>, what: &str, faults: &mut Faults) -> Vec
 }
 
 pub(super) fn text_map(node: Option<&Node>, what: &str, faults: &mut Faults) -> TextMap {
-    let Some(mapping) = node.and_then(|node| any_mapping(node, what, faults)) else {
+    let Some(mapping) = node
+        .filter(|node| !is_empty(node))
+        .and_then(|node| any_mapping(node, what, faults))
+    else {
         return Vec::new();
     };
     let mut texts = Vec::new();

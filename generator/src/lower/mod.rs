@@ -12,6 +12,8 @@ mod resources;
 mod results;
 mod samples;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model;
