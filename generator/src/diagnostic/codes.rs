@@ -2,7 +2,7 @@
 
 macro_rules! codes {
     ($($name:ident = $code:literal, $rule:literal;)*) => {
-        /// A stable code and its rule. KG0xx is about the spec, KG1xx and above about the CRD that it asks for.
+        /// A stable code and its rule. `KG0xx` is about the spec, `KG1xx` and above about the CRD that it asks for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $(#[doc = $rule] $name,)*

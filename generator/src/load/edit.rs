@@ -78,12 +78,17 @@ impl Editor<'_> {
         };
         let (line, indent) = self.line_and_indent(place);
         let newline = self.newline;
-        let inner: String = pairs
-            .iter()
-            .map(|(key, value)| format!("{indent}    {key}: {value}{newline}"))
-            .collect();
+        let inner = self.lines(pairs, &format!("{indent}    "));
         let block = format!("{indent}settings:{newline}{indent}  persistence:{newline}{inner}");
         self.with(self.above_comments(line), &block)
+    }
+
+    fn lines(&self, pairs: &[(&str, String)], indent: &str) -> String {
+        let lines: Vec<String> = pairs
+            .iter()
+            .map(|(key, value)| format!("{indent}{key}: {value}{}", self.newline))
+            .collect();
+        lines.concat()
     }
 
     fn line_start(&self, offset: usize) -> usize {
@@ -119,10 +124,7 @@ impl Editor<'_> {
         };
         let (line, indent) = self.line_and_indent(first);
         let newline = self.newline;
-        let block: String = pairs
-            .iter()
-            .map(|(key, value)| format!("{indent}{key}: {value}{newline}"))
-            .collect();
+        let block = self.lines(pairs, indent);
         if last.value.as_scalar().is_none() {
             return self.with(self.above_comments(line), &block);
         }

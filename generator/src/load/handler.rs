@@ -27,14 +27,13 @@ pub(super) fn timers(node: Option<&Node>, faults: &mut Faults) -> Vec<TimerSpec>
 
 fn handler(node: &Node, faults: &mut Faults) -> Option<HandlerSpec> {
     let keys = mapping(node, &HANDLER, faults)?;
-    let types = keys
-        .get("type")
-        .map(|node| handler_types(node, faults))
-        .unwrap_or_else(|| {
-            let help = "`type` is one of `create`, `update`, `delete`, `resume`, `field` or `event`";
-            faults.push(missing(head(node), "type", "the handler").help(help));
-            Vec::new()
-        });
+    let types = if let Some(node) = keys.get("type") {
+        handler_types(node, faults)
+    } else {
+        let help = "`type` is one of `create`, `update`, `delete`, `resume`, `field` or `event`";
+        faults.push(missing(head(node), "type", "the handler").help(help));
+        Vec::new()
+    };
     Some(HandlerSpec {
         types,
         entry: entry(node, keys, "the handler", faults)?,
@@ -100,12 +99,11 @@ fn head(node: &Node) -> Span {
 }
 
 fn entry(node: &Node, keys: &Mapping, place: &str, faults: &mut Faults) -> Option<EntrySpec> {
-    let function = match keys.get("fn") {
-        Some(node) => text(node, "`fn`", faults),
-        None => {
-            faults.push(missing(head(node), "fn", place).help("`fn` names the Rust function"));
-            None
-        }
+    let function = if let Some(node) = keys.get("fn") {
+        text(node, "`fn`", faults)
+    } else {
+        faults.push(missing(head(node), "fn", place).help("`fn` names the Rust function"));
+        None
     };
     let options = EntrySpec {
         span: head(node),

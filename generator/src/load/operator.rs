@@ -19,12 +19,11 @@ pub(super) fn operator(root: &Node, faults: &mut Faults) -> Option<OperatorSpec>
     let start = Span::new(root.span.start, root.span.start);
     header(keys, "apiVersion", API_VERSION, start, faults);
     header(keys, "kind", KIND, start, faults);
-    let metadata = match keys.get("metadata") {
-        Some(node) => metadata(node, faults),
-        None => {
-            faults.push(missing(start, "metadata", "the operator spec").help("write metadata: {name: my-operator}"));
-            None
-        }
+    let metadata = if let Some(node) = keys.get("metadata") {
+        metadata(node, faults)
+    } else {
+        faults.push(missing(start, "metadata", "the operator spec").help("write metadata: {name: my-operator}"));
+        None
     };
     let (persistence, posting) = keys
         .get("settings")
@@ -66,12 +65,11 @@ fn header(keys: &Mapping, key: &str, wanted: &str, start: Span, faults: &mut Fau
 
 fn metadata(node: &Node, faults: &mut Faults) -> Option<Metadata> {
     let keys = mapping(node, &METADATA, faults)?;
-    let name = match keys.get("name") {
-        Some(node) => text(node, "`metadata.name`", faults),
-        None => {
-            faults.push(missing(node.span, "name", "`metadata`"));
-            None
-        }
+    let name = if let Some(node) = keys.get("name") {
+        text(node, "`metadata.name`", faults)
+    } else {
+        faults.push(missing(node.span, "name", "`metadata`"));
+        None
     };
     let description = keys
         .get("description")

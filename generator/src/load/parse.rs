@@ -198,18 +198,19 @@ impl Builder<'_> {
             None if self.documents <= 1 => self.root = Some(node),
             None => {}
             Some(Open::Sequence { items, .. }) => items.push(node),
-            Some(Open::Mapping { mapping, key, .. }) => match key.take() {
-                Some(key) => mapping.entries.push(Entry {
-                    key,
-                    value: node,
-                    comment: None,
-                }),
-                None => {
+            Some(Open::Mapping { mapping, key, .. }) => {
+                if let Some(key) = key.take() {
+                    mapping.entries.push(Entry {
+                        key,
+                        value: node,
+                        comment: None,
+                    });
+                } else {
                     self.faults
                         .push(cut_by_yaml(node.span, format!("{} cannot be a key", node.kind())));
                     *key = Some(Spanned::new(String::new(), node.span));
                 }
-            },
+            }
         }
     }
 }

@@ -134,9 +134,10 @@ pub(super) fn choice(node: &Node, what: &str, choices: &[&str], faults: &mut Fau
     if choices.contains(&text.value.as_str()) {
         return Some(text);
     }
-    let help = did_you_mean(&text.value, choices.iter().copied())
-        .map(|name| format!("did you mean `{name}`?"))
-        .unwrap_or_else(|| format!("it is one of {}", listed(choices.iter().copied())));
+    let help = did_you_mean(&text.value, choices.iter().copied()).map_or_else(
+        || format!("it is one of {}", listed(choices.iter().copied())),
+        |name| format!("did you mean `{name}`?"),
+    );
     faults.push(
         Diagnostic::error(
             Code::NotAChoice,
@@ -188,13 +189,12 @@ pub(super) fn integer(node: &Node, what: &str, faults: &mut Faults) -> Option<Sp
 
 pub(super) fn count(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<u32>> {
     let integer = integer(node, what, faults)?;
-    match u32::try_from(integer.value) {
-        Ok(count) => Some(Spanned::new(count, integer.span)),
-        Err(_) => {
-            let message = format!("{what} must be at least 0 and below 2^32, not {}", integer.value);
-            faults.push(Diagnostic::error(Code::OutOfRange, node.span, message));
-            None
-        }
+    if let Ok(count) = u32::try_from(integer.value) {
+        Some(Spanned::new(count, integer.span))
+    } else {
+        let message = format!("{what} must be at least 0 and below 2^32, not {}", integer.value);
+        faults.push(Diagnostic::error(Code::OutOfRange, node.span, message));
+        None
     }
 }
 

@@ -56,11 +56,11 @@ impl Check {
         if !self.has_type(schema, value) {
             return;
         }
-        if let Some(Value::Array(values)) = schema.get("enum") {
-            if !values.contains(value) {
-                let values: Vec<String> = values.iter().map(plain).collect();
-                self.misfit(format!("must be one of {}, not {}", values.join(", "), plain(value)));
-            }
+        if let Some(Value::Array(values)) = schema.get("enum")
+            && !values.contains(value)
+        {
+            let values: Vec<String> = values.iter().map(plain).collect();
+            self.misfit(format!("must be one of {}, not {}", values.join(", "), plain(value)));
         }
         match value {
             Value::String(text) => self.text(schema, text),
@@ -97,10 +97,10 @@ impl Check {
     fn text(&mut self, schema: &Map<String, Value>, text: &str) {
         let length = text.chars().count() as u64;
         self.bounds(schema, "minLength", "maxLength", length, "characters");
-        if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
-            if regex::Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text)) {
-                self.misfit(format!("cannot be `{text}`, which {}", in_words(pattern)));
-            }
+        if let Some(pattern) = schema.get("pattern").and_then(Value::as_str)
+            && regex::Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
+        {
+            self.misfit(format!("cannot be `{text}`, which {}", in_words(pattern)));
         }
         if schema.get("format").and_then(Value::as_str) == Some("date-time") && !text.contains('T') {
             self.misfit(format!("`{text}` is no date and time such as 2026-01-31T12:00:00Z"));
@@ -110,25 +110,25 @@ impl Check {
     fn number(&mut self, schema: &Map<String, Value>, number: f64) {
         let limit = |key: &str| schema.get(key).and_then(Value::as_f64);
         let exclusive = |key: &str| schema.get(key) == Some(&Value::Bool(true));
-        if let Some(minimum) = limit("minimum") {
-            if number < minimum || (exclusive("exclusiveMinimum") && number <= minimum) {
-                let bound = if exclusive("exclusiveMinimum") {
-                    "more than"
-                } else {
-                    "at least"
-                };
-                self.misfit(format!("must be {bound} {minimum}, not {number}"));
-            }
+        if let Some(minimum) = limit("minimum")
+            && (number < minimum || (exclusive("exclusiveMinimum") && number <= minimum))
+        {
+            let bound = if exclusive("exclusiveMinimum") {
+                "more than"
+            } else {
+                "at least"
+            };
+            self.misfit(format!("must be {bound} {minimum}, not {number}"));
         }
-        if let Some(maximum) = limit("maximum") {
-            if number > maximum || (exclusive("exclusiveMaximum") && number >= maximum) {
-                let bound = if exclusive("exclusiveMaximum") {
-                    "less than"
-                } else {
-                    "at most"
-                };
-                self.misfit(format!("must be {bound} {maximum}, not {number}"));
-            }
+        if let Some(maximum) = limit("maximum")
+            && (number > maximum || (exclusive("exclusiveMaximum") && number >= maximum))
+        {
+            let bound = if exclusive("exclusiveMaximum") {
+                "less than"
+            } else {
+                "at most"
+            };
+            self.misfit(format!("must be {bound} {maximum}, not {number}"));
         }
         if let Some(factor) = limit("multipleOf").filter(|factor| *factor > 0.0) {
             let ratio = number / factor;
@@ -195,7 +195,7 @@ impl Check {
         for (key, value) in object {
             match (properties.and_then(|properties| properties.get(key)), additional) {
                 (Some(Value::Object(schema)), _) | (None, Some(Value::Object(schema))) => {
-                    self.inner(key, schema, value)
+                    self.inner(key, schema, value);
                 }
                 (None, Some(Value::Bool(true))) => {}
                 (None, _) if open => {}

@@ -16,7 +16,7 @@ pub(super) fn check(spec: &ResourceSpec, own: Option<&OwnKind>, faults: &mut Fau
 
 fn fault(path: &Spanned<Vec<String>>, own: Option<&OwnKind>) -> Option<Diagnostic> {
     let (first, rest) = path.value.split_first()?;
-    let Some(own) = own else { return None };
+    let own = own?;
     let missing = match first.as_str() {
         "metadata" => return None,
         "spec" => missing(&own.spec, rest, "spec".to_string()),

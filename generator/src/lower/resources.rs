@@ -71,11 +71,11 @@ fn type_name(spec: &ResourceSpec, all: &[ResourceSpec], module: &str) -> String 
 
 fn check_modules(specs: &[ResourceSpec], faults: &mut Faults) {
     for (index, spec) in specs.iter().enumerate() {
-        if let Some(given) = &spec.module {
-            if !naming::snake_identifier(&given.value) || naming::is_reserved_module(&given.value) {
-                let message = format!("`{}` cannot name a module of the project", given.value);
-                faults.push(Diagnostic::error(Code::ModuleName, given.span, message));
-            }
+        if let Some(given) = &spec.module
+            && (!naming::snake_identifier(&given.value) || naming::is_reserved_module(&given.value))
+        {
+            let message = format!("`{}` cannot name a module of the project", given.value);
+            faults.push(Diagnostic::error(Code::ModuleName, given.span, message));
         }
         let module = module(spec);
         let Some(other) = specs[..index].iter().find(|other| self::module(other) == module) else {

@@ -23,13 +23,9 @@ const HEAD: &str = "apiVersion: kopf-gen.dev/v1alpha1\nkind: OperatorSpec\nmetad
 
 /// A spec of one kind, with `spec` fields one a line.
 fn with_fields(fields: &str) -> String {
-    let fields: String = fields
-        .trim()
-        .lines()
-        .map(|line| format!("      {}\n", line.trim_end()))
-        .collect();
+    let fields = fields.trim().replace('\n', "\n      ");
     format!(
-        "{HEAD}  - apiVersion: db.example.com/v1\n    kind: Database\n    types:\n      user:\n        name: string | required=true\n      mode: string | enum=\"a,b\"\n    spec:\n{fields}"
+        "{HEAD}  - apiVersion: db.example.com/v1\n    kind: Database\n    types:\n      user:\n        name: string | required=true\n      mode: string | enum=\"a,b\"\n    spec:\n      {fields}\n"
     )
 }
 
@@ -278,7 +274,7 @@ fn presence_follows_required_and_default() {
 #[test]
 fn keywords_are_legal_fields() {
     let names = "type ref match async gen try self super crate yield union dyn virtual box default enum items";
-    let lines: String = names.split(' ').map(|name| format!("{name}: string\n")).collect();
+    let lines = names.replace(' ', ": string\n") + ": string";
     let (operator, _) = resolve(&with_fields(&lines));
     for (field, name) in fields(&own(&operator).spec).iter().zip(names.split(' ')) {
         assert_eq!(field.wire_name, name);

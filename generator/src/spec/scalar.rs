@@ -95,10 +95,9 @@ fn number(text: &str) -> Reading {
     if digits
         .chars()
         .all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'))
+        && let Some(float) = text.parse::<f64>().ok().filter(|float| float.is_finite())
     {
-        if let Some(float) = text.parse::<f64>().ok().filter(|float| float.is_finite()) {
-            return Reading::Float(float);
-        }
+        return Reading::Float(float);
     }
     Reading::Text
 }

@@ -144,14 +144,13 @@ fn map_keys(option: &FieldOption, item: &Schema, faults: &mut Faults) -> Option<
                 format!("`{name}` is listed twice"),
             ));
         }
-        match object.fields.iter().find(|field| field.wire_name == *name) {
-            Some(field) => key_field(field, span, faults),
-            None => {
-                let known = object.fields.iter().map(|field| field.wire_name.as_str());
-                let fault = Diagnostic::error(Code::MapKeys, span, format!("items have no field `{name}`"));
-                let meant = crate::diagnostic::did_you_mean(name, known);
-                faults.push(fault.maybe_help(meant.map(|name| format!("did you mean `{name}`?"))));
-            }
+        if let Some(field) = object.fields.iter().find(|field| field.wire_name == *name) {
+            key_field(field, span, faults);
+        } else {
+            let known = object.fields.iter().map(|field| field.wire_name.as_str());
+            let fault = Diagnostic::error(Code::MapKeys, span, format!("items have no field `{name}`"));
+            let meant = crate::diagnostic::did_you_mean(name, known);
+            faults.push(fault.maybe_help(meant.map(|name| format!("did you mean `{name}`?"))));
         }
     }
     Some(names)

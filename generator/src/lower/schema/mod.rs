@@ -200,7 +200,7 @@ impl<'s, 'f> Lowering<'s, 'f> {
         let name = named.name.value.as_str();
         self.check_field_name(named, place);
         let child = format!("{}{}", place.type_name, naming::pascal_case(name));
-        let child = if self.is_type(&named.field) {
+        let child = if is_type(&named.field) {
             self.names.claim(&child, &format!("{}.{name}", place.type_name))
         } else {
             child
@@ -234,15 +234,6 @@ impl<'s, 'f> Lowering<'s, 'f> {
             let message = format!("`{name}` is not camelCase, as fields of Kubernetes are");
             self.faults
                 .push(Diagnostic::warning(Code::NotCamelCase, named.name.span, message));
-        }
-    }
-
-    /// Whether a field becomes a Rust type of its own.
-    fn is_type(&self, field: &FieldSpec) -> bool {
-        match &field.form {
-            FieldForm::Fields(_) => true,
-            FieldForm::Type(_) => field.option("enum").is_some(),
-            FieldForm::Raw(_) => false,
         }
     }
 
@@ -317,6 +308,15 @@ impl<'s, 'f> Lowering<'s, 'f> {
             ),
         };
         Diagnostic::error(Code::UnknownType, span, format!("unknown type `{name}`")).help(help)
+    }
+}
+
+/// Whether a field becomes a Rust type of its own.
+fn is_type(field: &FieldSpec) -> bool {
+    match &field.form {
+        FieldForm::Fields(_) => true,
+        FieldForm::Type(_) => field.option("enum").is_some(),
+        FieldForm::Raw(_) => false,
     }
 }
 

@@ -165,23 +165,22 @@ impl Lowering<'_, '_> {
             return;
         }
         let numbers: Option<Vec<i64>> = texts.iter().map(|text| text.parse().ok()).collect();
-        match numbers {
-            Some(numbers) => drop(schema.keywords.insert("enum".into(), json!(numbers))),
-            None => {
-                let message = "values of `enum` are whole numbers here, as the field is";
-                self.faults
-                    .push(Diagnostic::error(Code::FieldOptionValue, span, message));
-            }
+        if let Some(numbers) = numbers {
+            drop(schema.keywords.insert("enum".into(), json!(numbers)));
+        } else {
+            let message = "values of `enum` are whole numbers here, as the field is";
+            self.faults
+                .push(Diagnostic::error(Code::FieldOptionValue, span, message));
         }
     }
 
     fn rules(&mut self, field: &FieldSpec, schema: &mut Schema, place: Place<'_>) {
         let mut rules = Vec::new();
-        if let Some(option) = field.option("immutable") {
-            if values::flag(option, self.faults) == Some(true) {
-                self.needs_old(option.key.span, place, "`immutable`");
-                rules.push(json!({"rule": "self == oldSelf", "message": "cannot be changed"}));
-            }
+        if let Some(option) = field.option("immutable")
+            && values::flag(option, self.faults) == Some(true)
+        {
+            self.needs_old(option.key.span, place, "`immutable`");
+            rules.push(json!({"rule": "self == oldSelf", "message": "cannot be changed"}));
         }
         let rule = field.option("rule");
         let message = field.option("message");

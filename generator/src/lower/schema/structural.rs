@@ -116,14 +116,14 @@ fn schema(mapping: &Mapping, span: Span, faults: &mut Faults) {
     extensions(mapping, span, faults);
     junctors(mapping, mapping, is_true(mapping, INT_OR_STRING), faults);
     default(mapping, faults);
-    if let Some(pattern) = mapping.get("pattern") {
-        if let Some(reason) = text(mapping, "pattern").and_then(pattern_fault) {
-            faults.push(fault(
-                Code::Pattern,
-                pattern.span,
-                format!("this is no RE2 pattern: {reason}"),
-            ));
-        }
+    if let Some(pattern) = mapping.get("pattern")
+        && let Some(reason) = text(mapping, "pattern").and_then(pattern_fault)
+    {
+        faults.push(fault(
+            Code::Pattern,
+            pattern.span,
+            format!("this is no RE2 pattern: {reason}"),
+        ));
     }
     children(mapping, faults);
 }
@@ -346,15 +346,14 @@ fn inside(outer: &Mapping, branch: &Node, may_have_type: bool, faults: &mut Faul
         .flat_map(|inner| &inner.entries)
     {
         let name = property.key.value.as_str();
-        match declared
+        if let Some(outer) = declared
             .and_then(|declared| declared.get(name))
             .and_then(Node::as_mapping)
         {
-            Some(outer) => inside(outer, &property.value, false, faults),
-            None => {
-                let message = format!("property `{name}` is named here but not declared outside the junctor");
-                faults.push(fault(Code::JunctorProperty, property.key.span, message));
-            }
+            inside(outer, &property.value, false, faults);
+        } else {
+            let message = format!("property `{name}` is named here but not declared outside the junctor");
+            faults.push(fault(Code::JunctorProperty, property.key.span, message));
         }
     }
     junctors(outer, mapping, false, faults);
@@ -412,10 +411,9 @@ fn children(mapping: &Mapping, faults: &mut Faults) {
         if let Some((node, inner)) = mapping
             .get(key)
             .and_then(|node| node.as_mapping().map(|inner| (node, inner)))
+            && !(key == "additionalProperties" && inner.entries.is_empty())
         {
-            if !(key == "additionalProperties" && inner.entries.is_empty()) {
-                schema(inner, node.span, faults);
-            }
+            schema(inner, node.span, faults);
         }
     }
 }
