@@ -12,7 +12,6 @@ pub(super) fn resource(node: &Node, faults: &mut Faults) -> Option<ResourceSpec>
     let kind = identity(node, keys, "kind", faults);
     let name = |key: &str, faults: &mut Faults| keys.get(key).and_then(|node| text(node, &format!("`{key}`"), faults));
     let resource = ResourceSpec {
-        span: keys.entries.first().map_or(node.span, |entry| entry.key.span),
         comment: node.comment.clone(),
         api_version: Spanned::new(String::new(), node.span),
         kind: Spanned::new(String::new(), node.span),

@@ -24,7 +24,7 @@ type Faults = Vec<Diagnostic>;
 /// Resolves a spec; warnings come with the result.
 pub fn lower(document: &Document) -> Result<(model::Operator, Diagnostics), Diagnostics> {
     let mut faults = Faults::new();
-    let operator = operator::operator(document.spec(), &mut faults);
+    let operator = operator::operator(&document.spec, &mut faults);
     let diagnostics = Diagnostics::new(document.source.clone(), faults);
     match operator {
         Some(operator) if !diagnostics.has_errors() => Ok((operator, diagnostics)),

@@ -1,10 +1,10 @@
 //! Names as Kubernetes takes them.
 
 /// Group suffixes that belong to Kubernetes itself.
-pub const RESERVED_GROUPS: &[&str] = &["k8s.io", "kubernetes.io"];
+pub(crate) const RESERVED_GROUPS: &[&str] = &["k8s.io", "kubernetes.io"];
 
 /// Lower case, digits and dashes; 63 characters; may start with a digit.
-pub fn is_dns_label(name: &str) -> bool {
+pub(crate) fn is_dns_label(name: &str) -> bool {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     (1..=63).contains(&name.len())
         && name.chars().all(|c| inner(c) || c == '-')
@@ -13,12 +13,12 @@ pub fn is_dns_label(name: &str) -> bool {
 }
 
 /// As `is_dns_label`, but starts with a letter.
-pub fn is_dns_1035_label(name: &str) -> bool {
+pub(crate) fn is_dns_1035_label(name: &str) -> bool {
     is_dns_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 /// Labels with dots between them; 253 characters.
-pub fn is_dns_subdomain(name: &str) -> bool {
+pub(crate) fn is_dns_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(|part| !part.is_empty() && is_subdomain_part(part))
 }
 
@@ -29,7 +29,7 @@ fn is_subdomain_part(part: &str) -> bool {
 }
 
 /// The key of a label or an annotation: an optional subdomain, a slash, and a name of at most 63 characters.
-pub fn is_qualified_name(name: &str) -> bool {
+pub(crate) fn is_qualified_name(name: &str) -> bool {
     match name.split_once('/') {
         Some((prefix, name)) => is_dns_subdomain(prefix) && is_name_part(name),
         None => is_name_part(name),
@@ -45,12 +45,12 @@ fn is_name_part(name: &str) -> bool {
 }
 
 /// The value of a label.
-pub fn is_label_value(value: &str) -> bool {
+pub(crate) fn is_label_value(value: &str) -> bool {
     value.is_empty() || is_name_part(value)
 }
 
 /// The plural of a kind by the simple rule: in lower case, with `s`, `es` or `ies`.
-pub fn plural(kind: &str) -> String {
+pub(crate) fn plural(kind: &str) -> String {
     let name = kind.to_lowercase();
     if let Some(stem) = name
         .strip_suffix('y')

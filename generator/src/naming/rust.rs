@@ -138,17 +138,17 @@ const KNOWN_CRATES: &[&str] = &[
 ];
 
 /// Whether Rust takes the word for itself.
-pub fn is_keyword(name: &str) -> bool {
+pub(crate) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
 /// Whether a crate of this name would hide another.
-pub fn is_known_crate(name: &str) -> bool {
+pub(crate) fn is_known_crate(name: &str) -> bool {
     KNOWN_CRATES.contains(&name)
 }
 
 /// Whether a module of this name would hide another.
-pub fn is_reserved_module(name: &str) -> bool {
+pub(crate) fn is_reserved_module(name: &str) -> bool {
     RESERVED_MODULES.contains(&name) || is_keyword(name)
 }
 
@@ -160,12 +160,12 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// Whether it is a plain identifier in snake case, as functions, fields and modules are.
-pub fn snake_identifier(name: &str) -> bool {
+pub(crate) fn snake_identifier(name: &str) -> bool {
     is_identifier(name) && !name.chars().any(|c| c.is_ascii_uppercase())
 }
 
 /// What is wrong with the name of a function.
-pub fn function_fault(name: &str) -> Option<String> {
+pub(crate) fn function_fault(name: &str) -> Option<String> {
     if is_keyword(name) {
         Some(format!("`{name}` is a keyword of Rust"))
     } else if RESERVED_FUNCTIONS.contains(&name) {
@@ -180,7 +180,7 @@ pub fn function_fault(name: &str) -> Option<String> {
 }
 
 /// A field of a struct: `type` gives `r#type`, `self` gives `self_`, `2fa` gives `_2fa`.
-pub fn field_name(wire_name: &str) -> String {
+pub(crate) fn field_name(wire_name: &str) -> String {
     escaped(&started(snake_case(wire_name), "_"))
 }
 
@@ -203,7 +203,7 @@ fn escaped(name: &str) -> String {
 }
 
 /// The module of a kind: `HTTPRoute` gives `http_route`. A name that would hide something gets `_kind`.
-pub fn module_name(kind: &str) -> String {
+pub(crate) fn module_name(kind: &str) -> String {
     let name = started(snake_case(kind), "kind_");
     if is_reserved_module(&name) {
         format!("{name}_kind")
@@ -213,7 +213,7 @@ pub fn module_name(kind: &str) -> String {
 }
 
 /// The type of a kind: the kind itself, word for word. A name that generated code needs gets `Object` behind it.
-pub fn kind_type_name(kind: &str) -> String {
+pub(crate) fn kind_type_name(kind: &str) -> String {
     let plain = kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric());
     let name = if plain { kind.to_string() } else { pascal_case(kind) };
     if RESERVED_TYPES.contains(&name.as_str()) {
@@ -224,7 +224,7 @@ pub fn kind_type_name(kind: &str) -> String {
 }
 
 /// The type behind a name out of `types` or the like. A name that generated code needs gets `Type` behind it.
-pub fn type_name(name: &str) -> String {
+pub(crate) fn type_name(name: &str) -> String {
     let name = pascal_case(name);
     let name = if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         name
@@ -239,7 +239,7 @@ pub fn type_name(name: &str) -> String {
 }
 
 /// The variant of an enum for a value; `None` if the value has no letter or digit.
-pub fn variant_name(value: &str) -> Option<String> {
+pub(crate) fn variant_name(value: &str) -> Option<String> {
     let name = pascal_case(value);
     match name.chars().next()? {
         first if first.is_ascii_digit() => Some(format!("V{name}")),

@@ -34,12 +34,12 @@ fn starts_word(characters: &[char], index: usize) -> bool {
 }
 
 /// `http_route`.
-pub fn snake_case(name: &str) -> String {
+pub(crate) fn snake_case(name: &str) -> String {
     words(name).join("_")
 }
 
 /// `HttpRoute`.
-pub fn pascal_case(name: &str) -> String {
+pub(crate) fn pascal_case(name: &str) -> String {
     words(name).iter().map(|word| capitalized(word)).collect()
 }
 
@@ -52,7 +52,7 @@ fn capitalized(word: &str) -> String {
 }
 
 /// Kubernetes' own style for fields.
-pub fn is_camel_case(name: &str) -> bool {
+pub(crate) fn is_camel_case(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(|c| c.is_ascii_alphanumeric())
 }
 

@@ -4,7 +4,7 @@ use super::tree::{Node, Spanned};
 use crate::diagnostic::Span;
 
 /// All options of a field.
-pub const FIELD_OPTIONS: &[&str] = &[
+pub(crate) const FIELD_OPTIONS: &[&str] = &[
     "required",
     "default",
     "nullable",
@@ -37,20 +37,20 @@ pub const FIELD_OPTIONS: &[&str] = &[
 
 /// What stands at the place of a schema.
 #[derive(Clone, Debug)]
-pub struct FieldSpec {
+pub(crate) struct FieldSpec {
     /// Its place.
-    pub span: Span,
+    pub(crate) span: Span,
     /// The comment above it.
-    pub comment: Option<String>,
+    pub(crate) comment: Option<String>,
     /// Which of the forms.
-    pub form: FieldForm,
+    pub(crate) form: FieldForm,
     /// `required=true` and the like.
-    pub options: Vec<FieldOption>,
+    pub(crate) options: Vec<FieldOption>,
 }
 
 /// The forms of a field.
 #[derive(Clone, Debug)]
-pub enum FieldForm {
+pub(crate) enum FieldForm {
     /// A type, on one line or in `$type`.
     Type(TypeExpr),
     /// A nested object.
@@ -61,25 +61,25 @@ pub enum FieldForm {
 
 /// A field of an object.
 #[derive(Clone, Debug)]
-pub struct NamedField {
+pub(crate) struct NamedField {
     /// On the wire.
-    pub name: Spanned<String>,
+    pub(crate) name: Spanned<String>,
     /// What it is.
-    pub field: FieldSpec,
+    pub(crate) field: FieldSpec,
 }
 
 /// A type as written.
 #[derive(Clone, Debug)]
-pub struct TypeExpr {
+pub(crate) struct TypeExpr {
     /// Its place.
-    pub span: Span,
+    pub(crate) span: Span,
     /// Which form.
-    pub form: TypeForm,
+    pub(crate) form: TypeForm,
 }
 
 /// The forms of a type.
 #[derive(Clone, Debug)]
-pub enum TypeForm {
+pub(crate) enum TypeForm {
     /// `string`, or a name out of `types`.
     Named(String),
     /// `[]TYPE`.
@@ -90,16 +90,16 @@ pub enum TypeForm {
 
 /// An option of a field; its key is one of `FIELD_OPTIONS`.
 #[derive(Clone, Debug)]
-pub struct FieldOption {
+pub(crate) struct FieldOption {
     /// The key.
-    pub key: Spanned<String>,
+    pub(crate) key: Spanned<String>,
     /// The value.
-    pub value: OptionValue,
+    pub(crate) value: OptionValue,
 }
 
 /// The value of an option.
 #[derive(Clone, Debug)]
-pub enum OptionValue {
+pub(crate) enum OptionValue {
     /// On one line, after `=`.
     Line {
         /// Without its quotes.
@@ -116,7 +116,7 @@ pub enum OptionValue {
 impl OptionValue {
     /// Its place.
     #[must_use]
-    pub fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         match self {
             Self::Line { span, .. } => *span,
             Self::Node(node) => node.span,
@@ -127,7 +127,7 @@ impl OptionValue {
 impl FieldSpec {
     /// An option by its key.
     #[must_use]
-    pub fn option(&self, key: &str) -> Option<&FieldOption> {
+    pub(crate) fn option(&self, key: &str) -> Option<&FieldOption> {
         self.options.iter().find(|option| option.key.value == key)
     }
 }

@@ -7,68 +7,68 @@ use super::tree::Spanned;
 use crate::diagnostic::Span;
 
 /// Keys and texts with their places.
-pub type TextMap = Vec<(Spanned<String>, Spanned<String>)>;
+pub(crate) type TextMap = Vec<(Spanned<String>, Spanned<String>)>;
 
 /// What all entries have.
 #[derive(Clone, Debug)]
-pub struct EntrySpec {
+pub(crate) struct EntrySpec {
     /// The whole entry.
-    pub span: Span,
+    pub(crate) span: Span,
     /// `fn`.
-    pub function: Spanned<String>,
+    pub(crate) function: Spanned<String>,
     /// `id`.
-    pub id: Option<Spanned<String>>,
+    pub(crate) id: Option<Spanned<String>>,
     /// `field`, key by key.
-    pub field: Option<Spanned<Vec<String>>>,
+    pub(crate) field: Option<Spanned<Vec<String>>>,
     /// `retries`.
-    pub retries: Option<Spanned<u32>>,
+    pub(crate) retries: Option<Spanned<u32>>,
     /// `timeout`.
-    pub timeout: Option<Spanned<Duration>>,
+    pub(crate) timeout: Option<Spanned<Duration>>,
     /// `backoff`.
-    pub backoff: Option<Spanned<Duration>>,
+    pub(crate) backoff: Option<Spanned<Duration>>,
     /// `errors`.
-    pub errors: Option<Spanned<String>>,
+    pub(crate) errors: Option<Spanned<String>>,
     /// `labels`.
-    pub labels: Vec<CriterionSpec>,
+    pub(crate) labels: Vec<CriterionSpec>,
     /// `annotations`.
-    pub annotations: Vec<CriterionSpec>,
+    pub(crate) annotations: Vec<CriterionSpec>,
     /// `blocking`.
-    pub blocking: Option<Spanned<bool>>,
+    pub(crate) blocking: Option<Spanned<bool>>,
     /// `returns`.
-    pub returns: Option<FieldSpec>,
+    pub(crate) returns: Option<FieldSpec>,
 }
 
 /// A key of `labels` or `annotations` with its condition.
 #[derive(Clone, Debug)]
-pub struct CriterionSpec {
+pub(crate) struct CriterionSpec {
     /// The label or annotation.
-    pub key: Spanned<String>,
+    pub(crate) key: Spanned<String>,
     /// The text, or `present` or `absent`.
-    pub criterion: crate::model::Criterion,
+    pub(crate) criterion: crate::model::Criterion,
     /// Where the condition stands.
-    pub span: Span,
+    pub(crate) span: Span,
 }
 
 /// An entry of `handlers`.
 #[derive(Clone, Debug)]
-pub struct HandlerSpec {
+pub(crate) struct HandlerSpec {
     /// `type`, one or several.
-    pub types: Vec<Spanned<String>>,
+    pub(crate) types: Vec<Spanned<String>>,
     /// The rest.
-    pub entry: EntrySpec,
+    pub(crate) entry: EntrySpec,
 }
 
 /// An entry of `timers`.
 #[derive(Clone, Debug)]
-pub struct TimerSpec {
+pub(crate) struct TimerSpec {
     /// `interval`.
-    pub interval: Option<Spanned<Duration>>,
+    pub(crate) interval: Option<Spanned<Duration>>,
     /// `idle`.
-    pub idle: Option<Spanned<Duration>>,
+    pub(crate) idle: Option<Spanned<Duration>>,
     /// `sharp`.
-    pub sharp: Option<Spanned<bool>>,
+    pub(crate) sharp: Option<Spanned<bool>>,
     /// `initialDelay`.
-    pub initial_delay: Option<Spanned<Duration>>,
+    pub(crate) initial_delay: Option<Spanned<Duration>>,
     /// The rest.
-    pub entry: EntrySpec,
+    pub(crate) entry: EntrySpec,
 }

@@ -7,12 +7,12 @@ mod resource;
 mod scalar;
 mod tree;
 
-pub use field::{FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, OptionValue, TypeExpr, TypeForm};
-pub use handler::{CriterionSpec, EntrySpec, HandlerSpec, TextMap, TimerSpec};
-pub use operator::{Deploy, Metadata, OperatorSpec, Peering, PeeringSpec, Persistence, Posting, Priority};
-pub use resource::{ResourceSpec, SampleSpec};
-pub use scalar::Reading;
-pub use tree::{Content, Entry, Mapping, Node, Scalar, Spanned};
+pub(crate) use field::{FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, OptionValue, TypeExpr, TypeForm};
+pub(crate) use handler::{CriterionSpec, EntrySpec, HandlerSpec, TextMap, TimerSpec};
+pub(crate) use operator::{Deploy, Metadata, OperatorSpec, Peering, PeeringSpec, Persistence, Posting, Priority};
+pub(crate) use resource::{ResourceSpec, SampleSpec};
+pub(crate) use scalar::Reading;
+pub(crate) use tree::{Content, Entry, Mapping, Node, Scalar, Spanned};
 
 use std::sync::Arc;
 
@@ -37,17 +37,5 @@ impl Document {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.source.text
-    }
-
-    /// The tree under the spec.
-    #[must_use]
-    pub fn root(&self) -> &Node {
-        &self.root
-    }
-
-    /// The spec as written.
-    #[must_use]
-    pub fn spec(&self) -> &OperatorSpec {
-        &self.spec
     }
 }

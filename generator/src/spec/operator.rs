@@ -9,59 +9,59 @@ use crate::model::RuntimeSource;
 
 /// A whole spec.
 #[derive(Clone, Debug)]
-pub struct OperatorSpec {
+pub(crate) struct OperatorSpec {
     /// `metadata`.
-    pub metadata: Metadata,
+    pub(crate) metadata: Metadata,
     /// `project.runtime`.
-    pub runtime: Option<RuntimeSource>,
+    pub(crate) runtime: Option<RuntimeSource>,
     /// `settings.persistence`.
-    pub persistence: Persistence,
+    pub(crate) persistence: Persistence,
     /// `settings.posting`.
-    pub posting: Posting,
+    pub(crate) posting: Posting,
     /// `peering`.
-    pub peering: PeeringSpec,
+    pub(crate) peering: PeeringSpec,
     /// `deploy`.
-    pub deploy: Deploy,
+    pub(crate) deploy: Deploy,
     /// `resources`.
-    pub resources: Vec<ResourceSpec>,
+    pub(crate) resources: Vec<ResourceSpec>,
 }
 
 /// `metadata`.
 #[derive(Clone, Debug)]
-pub struct Metadata {
+pub(crate) struct Metadata {
     /// `name`.
-    pub name: Spanned<String>,
+    pub(crate) name: Spanned<String>,
     /// `description`.
-    pub description: Option<Spanned<String>>,
+    pub(crate) description: Option<Spanned<String>>,
     /// `labels`.
-    pub labels: TextMap,
+    pub(crate) labels: TextMap,
     /// `annotations`.
-    pub annotations: TextMap,
+    pub(crate) annotations: TextMap,
 }
 
 /// `settings.persistence`.
 #[derive(Clone, Debug, Default)]
-pub struct Persistence {
+pub(crate) struct Persistence {
     /// `prefix`.
-    pub prefix: Option<Spanned<String>>,
+    pub(crate) prefix: Option<Spanned<String>>,
     /// `finalizer`.
-    pub finalizer: Option<Spanned<String>>,
+    pub(crate) finalizer: Option<Spanned<String>>,
 }
 
 /// `settings.posting`.
 #[derive(Clone, Debug, Default)]
-pub struct Posting {
+pub(crate) struct Posting {
     /// `enabled`.
-    pub enabled: Option<Spanned<bool>>,
+    pub(crate) enabled: Option<Spanned<bool>>,
     /// `loggers`.
-    pub loggers: Option<Spanned<bool>>,
+    pub(crate) loggers: Option<Spanned<bool>>,
     /// `level`.
-    pub level: Option<Spanned<String>>,
+    pub(crate) level: Option<Spanned<String>>,
 }
 
 /// `peering`.
 #[derive(Clone, Debug)]
-pub enum PeeringSpec {
+pub(crate) enum PeeringSpec {
     /// `false`.
     Standalone,
     /// A mapping, or nothing.
@@ -70,24 +70,24 @@ pub enum PeeringSpec {
 
 /// The mapping of `peering`.
 #[derive(Clone, Debug, Default)]
-pub struct Peering {
+pub(crate) struct Peering {
     /// `name`.
-    pub name: Option<Spanned<String>>,
+    pub(crate) name: Option<Spanned<String>>,
     /// `mandatory`.
-    pub mandatory: Option<Spanned<bool>>,
+    pub(crate) mandatory: Option<Spanned<bool>>,
     /// `priority`.
-    pub priority: Option<Priority>,
+    pub(crate) priority: Option<Priority>,
     /// `lifetime`.
-    pub lifetime: Option<Spanned<Duration>>,
+    pub(crate) lifetime: Option<Spanned<Duration>>,
     /// `stealth`.
-    pub stealth: Option<Spanned<bool>>,
+    pub(crate) stealth: Option<Spanned<bool>>,
     /// `clusterwide`.
-    pub clusterwide: Option<Spanned<bool>>,
+    pub(crate) clusterwide: Option<Spanned<bool>>,
 }
 
 /// `peering.priority`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Priority {
+pub(crate) enum Priority {
     /// A number.
     Fixed(i64),
     /// `random`.
@@ -96,9 +96,9 @@ pub enum Priority {
 
 /// `deploy`.
 #[derive(Clone, Debug, Default)]
-pub struct Deploy {
+pub(crate) struct Deploy {
     /// `namespace`.
-    pub namespace: Option<Spanned<String>>,
+    pub(crate) namespace: Option<Spanned<String>>,
     /// `image`.
-    pub image: Option<Spanned<String>>,
+    pub(crate) image: Option<Spanned<String>>,
 }

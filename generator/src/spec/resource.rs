@@ -3,56 +3,53 @@
 use super::field::{FieldSpec, NamedField};
 use super::handler::{HandlerSpec, TimerSpec};
 use super::tree::{Node, Spanned};
-use crate::diagnostic::Span;
 
 /// A watched kind.
 #[derive(Clone, Debug)]
-pub struct ResourceSpec {
-    /// The whole entry.
-    pub span: Span,
+pub(crate) struct ResourceSpec {
     /// The comment above it.
-    pub comment: Option<String>,
+    pub(crate) comment: Option<String>,
     /// `apiVersion`.
-    pub api_version: Spanned<String>,
+    pub(crate) api_version: Spanned<String>,
     /// `kind`.
-    pub kind: Spanned<String>,
+    pub(crate) kind: Spanned<String>,
     /// `plural`.
-    pub plural: Option<Spanned<String>>,
+    pub(crate) plural: Option<Spanned<String>>,
     /// `singular`.
-    pub singular: Option<Spanned<String>>,
+    pub(crate) singular: Option<Spanned<String>>,
     /// `listKind`.
-    pub list_kind: Option<Spanned<String>>,
+    pub(crate) list_kind: Option<Spanned<String>>,
     /// `module`.
-    pub module: Option<Spanned<String>>,
+    pub(crate) module: Option<Spanned<String>>,
     /// `shortNames`.
-    pub short_names: Vec<Spanned<String>>,
+    pub(crate) short_names: Vec<Spanned<String>>,
     /// `scope`.
-    pub scope: Option<Spanned<String>>,
+    pub(crate) scope: Option<Spanned<String>>,
     /// `types`.
-    pub types: Vec<NamedField>,
+    pub(crate) types: Vec<NamedField>,
     /// `spec`.
-    pub spec: Option<FieldSpec>,
+    pub(crate) spec: Option<FieldSpec>,
     /// `status`.
-    pub status: Option<FieldSpec>,
+    pub(crate) status: Option<FieldSpec>,
     /// `statusSubresource`.
-    pub status_subresource: Option<Spanned<bool>>,
+    pub(crate) status_subresource: Option<Spanned<bool>>,
     /// `preserveUnknownFields`.
-    pub preserve_unknown_fields: Option<Spanned<String>>,
+    pub(crate) preserve_unknown_fields: Option<Spanned<String>>,
     /// `handlers`.
-    pub handlers: Vec<HandlerSpec>,
+    pub(crate) handlers: Vec<HandlerSpec>,
     /// `timers`.
-    pub timers: Vec<TimerSpec>,
+    pub(crate) timers: Vec<TimerSpec>,
     /// `samples`.
-    pub samples: Vec<SampleSpec>,
+    pub(crate) samples: Vec<SampleSpec>,
     /// Keys that only own kinds take and that are there, with their places.
-    pub own_keys: Vec<Spanned<String>>,
+    pub(crate) own_keys: Vec<Spanned<String>>,
 }
 
 /// A sample object.
 #[derive(Clone, Debug)]
-pub struct SampleSpec {
+pub(crate) struct SampleSpec {
     /// The whole entry.
-    pub node: Node,
+    pub(crate) node: Node,
     /// `then`.
-    pub then: Vec<Node>,
+    pub(crate) then: Vec<Node>,
 }

@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, quote_it};
 
 /// What a scalar stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reading {
+pub(crate) enum Reading {
     /// Text.
     Text,
     /// Nothing, `~` or `null`.
@@ -25,7 +25,7 @@ pub enum Reading {
 impl Reading {
     /// What it is, for messages.
     #[must_use]
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Null => "empty",
@@ -39,7 +39,7 @@ impl Reading {
 impl Scalar {
     /// What it stands for.
     #[must_use]
-    pub fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> Reading {
         if self.plain { plain(&self.text) } else { Reading::Text }
     }
 }
@@ -113,7 +113,7 @@ fn is_date(text: &str) -> bool {
 
 impl Node {
     /// The node as JSON; values that readers of YAML disagree on are faults.
-    pub fn to_json(&self, faults: &mut Vec<Diagnostic>) -> Value {
+    pub(crate) fn to_json(&self, faults: &mut Vec<Diagnostic>) -> Value {
         match &self.content {
             Content::Sequence(items) => items.iter().map(|item| item.to_json(faults)).collect(),
             Content::Mapping(mapping) => {
@@ -141,7 +141,7 @@ impl Node {
     }
 
     /// The text of a node that must be text.
-    pub fn to_text(&self, what: &str, faults: &mut Vec<Diagnostic>) -> Option<String> {
+    pub(crate) fn to_text(&self, what: &str, faults: &mut Vec<Diagnostic>) -> Option<String> {
         let Content::Scalar(scalar) = &self.content else {
             faults.push(crate::diagnostic::wrong_type(self.span, what, "text", self.kind()));
             return None;

@@ -4,34 +4,34 @@ use crate::diagnostic::Span;
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spanned<T> {
+pub(crate) struct Spanned<T> {
     /// The value.
-    pub value: T,
+    pub(crate) value: T,
     /// Its place.
-    pub span: Span,
+    pub(crate) span: Span,
 }
 
 impl<T> Spanned<T> {
     /// A value at a place.
-    pub fn new(value: T, span: Span) -> Self {
+    pub(crate) fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }
 }
 
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub(crate) struct Node {
     /// From its first to its last byte.
-    pub span: Span,
+    pub(crate) span: Span,
     /// What stands there.
-    pub content: Content,
+    pub(crate) content: Content,
     /// The comment directly above an item of a list.
-    pub comment: Option<String>,
+    pub(crate) comment: Option<String>,
 }
 
 /// What a node is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub(crate) enum Content {
     /// Text of any kind.
     Scalar(Scalar),
     /// A list.
@@ -42,39 +42,39 @@ pub enum Content {
 
 /// Text as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scalar {
+pub(crate) struct Scalar {
     /// After unquoting.
-    pub text: String,
+    pub(crate) text: String,
     /// Without quotes, so that it may be a number, a boolean or null.
-    pub plain: bool,
+    pub(crate) plain: bool,
     /// Where the first character of `text` stands if the text stands in the file as it is.
-    pub verbatim: Option<usize>,
+    pub(crate) verbatim: Option<usize>,
 }
 
 /// Keys and values, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     /// The pairs.
-    pub entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
     /// In braces.
-    pub flow: bool,
+    pub(crate) flow: bool,
 }
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The key, unquoted.
-    pub key: Spanned<String>,
+    pub(crate) key: Spanned<String>,
     /// The value.
-    pub value: Node,
+    pub(crate) value: Node,
     /// The comment directly above the key.
-    pub comment: Option<String>,
+    pub(crate) comment: Option<String>,
 }
 
 impl Mapping {
     /// The value of a key.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.entries
             .iter()
             .find(|entry| entry.key.value == key)
@@ -85,7 +85,7 @@ impl Mapping {
 impl Node {
     /// The pairs of a mapping.
     #[must_use]
-    pub fn as_mapping(&self) -> Option<&Mapping> {
+    pub(crate) fn as_mapping(&self) -> Option<&Mapping> {
         match &self.content {
             Content::Mapping(mapping) => Some(mapping),
             _ => None,
@@ -94,7 +94,7 @@ impl Node {
 
     /// The items of a list.
     #[must_use]
-    pub fn as_sequence(&self) -> Option<&[Node]> {
+    pub(crate) fn as_sequence(&self) -> Option<&[Node]> {
         match &self.content {
             Content::Sequence(items) => Some(items),
             _ => None,
@@ -103,7 +103,7 @@ impl Node {
 
     /// The text of a scalar, whatever it may stand for.
     #[must_use]
-    pub fn as_scalar(&self) -> Option<&Scalar> {
+    pub(crate) fn as_scalar(&self) -> Option<&Scalar> {
         match &self.content {
             Content::Scalar(scalar) => Some(scalar),
             _ => None,
@@ -112,7 +112,7 @@ impl Node {
 
     /// The deepest node on a path of keys and indices that is there.
     #[must_use]
-    pub fn nearest<'n>(&'n self, path: &[String]) -> &'n Node {
+    pub(crate) fn nearest<'n>(&'n self, path: &[String]) -> &'n Node {
         let Some((first, rest)) = path.split_first() else {
             return self;
         };
@@ -126,7 +126,7 @@ impl Node {
 
     /// What it is, for messages.
     #[must_use]
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match &self.content {
             Content::Scalar(scalar) => scalar.reading().kind(),
             Content::Sequence(_) => "a list",
