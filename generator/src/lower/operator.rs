@@ -204,7 +204,7 @@ fn peering(spec: &PeeringSpec, operator: &str, faults: &mut Faults) -> Option<Pe
         lifetime: spec
             .lifetime
             .as_ref()
-            .map_or(Duration::from_mins(1), |lifetime| lifetime.value),
+            .map_or(Duration::from_secs(60), |lifetime| lifetime.value),
         stealth: flag(&spec.stealth, false),
         // As in Kopf it follows the scope, and the operator watches all namespaces.
         clusterwide: flag(&spec.clusterwide, true),
