@@ -1,10 +1,13 @@
 //! YAML events to the tree.
 
-use granit_parser::{Event, Parser, ScalarStyle, Span as YamlSpan, StructureStyle};
+use granit_parser::{Event, Parser, ScalarStyle, Span as YamlSpan, StructureStyle, options};
 
 use super::comments::Comments;
 use crate::diagnostic::{Code, Diagnostic, Span, cut_by_yaml};
 use crate::spec::{Content, Entry, Mapping, Node, Scalar, Spanned};
+
+/// A licence text or a field that is commented out may be long.
+const COMMENT_LINES: usize = 100_000;
 
 /// The one document of a text. `None` comes with a fault.
 pub(super) fn parse(text: &str, faults: &mut Vec<Diagnostic>) -> Option<Node> {
@@ -17,7 +20,8 @@ pub(super) fn parse(text: &str, faults: &mut Vec<Diagnostic>) -> Option<Node> {
         faults: Vec::new(),
     };
     let mut comments = Comments::new(text);
-    for next in Parser::new_from_str(text) {
+    let options = options! { max_buffered_comment_events: COMMENT_LINES };
+    for next in Parser::new_from_str_with_options(text, options) {
         match next {
             Ok((Event::Comment(..), span)) => comments.add(place(&span)),
             Ok((event, span)) => builder.event(event, place(&span)),

@@ -1,5 +1,7 @@
 //! Fields as written to schemas, with the rules of structural schemas.
 
+mod extensions;
+mod junctors;
 mod known;
 mod limits;
 mod merge;

@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use super::super::Faults;
 use super::super::conformance::misfits;
 use super::super::patterns::pattern_fault;
+use super::{extensions, junctors};
 use crate::diagnostic::{Code, Diagnostic, Span, did_you_mean, unknown_key, wrong_type};
 use crate::spec::{Mapping, Node, Reading};
 
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object"];
-const JUNCTORS: &[&str] = &["allOf", "anyOf", "oneOf"];
 const FORBIDDEN: &[&str] = &[
     "$ref",
     "definitions",
@@ -59,19 +59,9 @@ const KEYWORDS: &[&str] = &[
     "x-kubernetes-map-type",
     "x-kubernetes-validations",
 ];
-/// Keywords that say what a value is rather than check it.
-const NOT_IN_JUNCTORS: &[&str] = &[
-    "type",
-    "default",
-    "title",
-    "description",
-    "nullable",
-    "additionalProperties",
-    "metadata",
-];
-const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
-const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
-const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+pub(super) const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+pub(super) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+pub(super) const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 
 /// The schema as JSON, its faults reported where they stand.
 pub(in super::super) fn raw(node: &Node, faults: &mut Faults) -> Map<String, Value> {
@@ -86,11 +76,11 @@ pub(in super::super) fn raw(node: &Node, faults: &mut Faults) -> Map<String, Val
     }
 }
 
-fn fault(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+pub(super) fn fault(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(code, span, message)
 }
 
-fn is_true(mapping: &Mapping, key: &str) -> bool {
+pub(super) fn is_true(mapping: &Mapping, key: &str) -> bool {
     reading(mapping, key) == Some(Reading::Boolean(true))
 }
 
@@ -98,11 +88,11 @@ fn reading(mapping: &Mapping, key: &str) -> Option<Reading> {
     mapping.get(key)?.as_scalar().map(crate::spec::Scalar::reading)
 }
 
-fn text<'m>(mapping: &'m Mapping, key: &str) -> Option<&'m str> {
+pub(super) fn text<'m>(mapping: &'m Mapping, key: &str) -> Option<&'m str> {
     mapping.get(key)?.as_scalar().map(|scalar| scalar.text.as_str())
 }
 
-fn key_span(mapping: &Mapping, key: &str, otherwise: Span) -> Span {
+pub(super) fn key_span(mapping: &Mapping, key: &str, otherwise: Span) -> Span {
     mapping
         .entries
         .iter()
@@ -113,8 +103,8 @@ fn key_span(mapping: &Mapping, key: &str, otherwise: Span) -> Span {
 fn schema(mapping: &Mapping, span: Span, faults: &mut Faults) {
     keywords(mapping, faults);
     types(mapping, span, faults);
-    extensions(mapping, span, faults);
-    junctors(mapping, mapping, is_true(mapping, INT_OR_STRING), faults);
+    extensions::check(mapping, span, faults);
+    junctors::check(mapping, mapping, is_true(mapping, INT_OR_STRING), faults);
     default(mapping, faults);
     if let Some(pattern) = mapping.get("pattern")
         && let Some(reason) = text(mapping, "pattern").and_then(pattern_fault)
@@ -194,169 +184,6 @@ fn types(mapping: &Mapping, span: Span, faults: &mut Faults) {
             message,
         ));
     }
-}
-
-fn extensions(mapping: &Mapping, span: Span, faults: &mut Faults) {
-    if let Some(value) = mapping.get(PRESERVE).filter(|_| !is_true(mapping, PRESERVE)) {
-        faults.push(fault(
-            Code::PreserveFalse,
-            value.span,
-            format!("`{PRESERVE}` is true or absent"),
-        ));
-    }
-    if is_true(mapping, INT_OR_STRING) {
-        for other in [PRESERVE, EMBEDDED, "type"] {
-            if mapping.get(other).is_some() {
-                let message = format!("`{other}` beside `{INT_OR_STRING}`");
-                faults.push(fault(Code::IntOrString, key_span(mapping, other, span), message));
-            }
-        }
-    }
-    if is_true(mapping, EMBEDDED) {
-        let place = key_span(mapping, EMBEDDED, span);
-        if text(mapping, "type").is_some_and(|name| name != "object") || mapping.get("additionalProperties").is_some() {
-            faults.push(fault(
-                Code::EmbeddedResource,
-                place,
-                "an embedded resource is an object with named fields",
-            ));
-        } else if mapping.get("properties").is_none() && !is_true(mapping, PRESERVE) {
-            let message = "an embedded resource without `properties` loses all its fields";
-            faults.push(fault(Code::EmbeddedResource, place, message).help(format!("add {PRESERVE}: true")));
-        }
-    }
-    merge_keyword(
-        mapping,
-        "x-kubernetes-list-type",
-        "array",
-        &["atomic", "set", "map"],
-        faults,
-    );
-    merge_keyword(
-        mapping,
-        "x-kubernetes-map-type",
-        "object",
-        &["atomic", "granular"],
-        faults,
-    );
-    list_keys(mapping, span, faults);
-}
-
-fn merge_keyword(mapping: &Mapping, key: &str, owner: &str, choices: &[&str], faults: &mut Faults) {
-    let Some(node) = mapping.get(key) else { return };
-    if text(mapping, "type") != Some(owner) {
-        faults.push(fault(
-            Code::MergeKeyword,
-            node.span,
-            format!("`{key}` stands on an {owner} only"),
-        ));
-    } else if !text(mapping, key).is_some_and(|name| choices.contains(&name)) {
-        faults.push(fault(
-            Code::MergeKeyword,
-            node.span,
-            format!("`{key}` is one of {}", choices.join(", ")),
-        ));
-    }
-}
-
-fn list_keys(mapping: &Mapping, span: Span, faults: &mut Faults) {
-    const KEYS: &str = "x-kubernetes-list-map-keys";
-    let is_map = text(mapping, "x-kubernetes-list-type") == Some("map");
-    let Some(keys) = mapping.get(KEYS) else {
-        if is_map {
-            let place = key_span(mapping, "x-kubernetes-list-type", span);
-            faults.push(fault(
-                Code::MapKeys,
-                place,
-                format!("a list of type map needs `{KEYS}`"),
-            ));
-        }
-        return;
-    };
-    if !is_map {
-        faults.push(fault(
-            Code::MapKeys,
-            keys.span,
-            format!("`{KEYS}` without list type map"),
-        ));
-    }
-    let item = mapping.get("items").and_then(Node::as_mapping);
-    let properties = item.and_then(|item| item.get("properties")).and_then(Node::as_mapping);
-    let required = item
-        .and_then(|item| item.get("required"))
-        .and_then(Node::as_sequence)
-        .unwrap_or_default();
-    for key in keys.as_sequence().unwrap_or_default() {
-        let Some(name) = key.as_scalar().map(|scalar| scalar.text.as_str()) else {
-            continue;
-        };
-        let Some(property) = properties
-            .and_then(|properties| properties.get(name))
-            .and_then(Node::as_mapping)
-        else {
-            faults.push(fault(
-                Code::MapKeys,
-                key.span,
-                format!("items have no property `{name}`"),
-            ));
-            continue;
-        };
-        let is_required = required
-            .iter()
-            .any(|node| node.as_scalar().is_some_and(|scalar| scalar.text == name));
-        if !is_required && property.get("default").is_none() {
-            faults.push(fault(
-                Code::MapKeyPresence,
-                key.span,
-                format!("key `{name}` is neither required nor defaulted"),
-            ));
-        }
-    }
-}
-
-/// Below a junctor there are value checks only, on properties that are declared outside.
-fn junctors(outer: &Mapping, mapping: &Mapping, int_or_string: bool, faults: &mut Faults) {
-    for key in JUNCTORS {
-        for branch in mapping.get(key).and_then(Node::as_sequence).unwrap_or_default() {
-            inside(outer, branch, int_or_string && *key == "anyOf", faults);
-        }
-    }
-    if let Some(branch) = mapping.get("not") {
-        inside(outer, branch, false, faults);
-    }
-}
-
-fn inside(outer: &Mapping, branch: &Node, may_have_type: bool, faults: &mut Faults) {
-    let Some(mapping) = branch.as_mapping() else { return };
-    for entry in &mapping.entries {
-        let key = entry.key.value.as_str();
-        let forbidden = NOT_IN_JUNCTORS.contains(&key) || key.starts_with("x-kubernetes-");
-        if forbidden && !(may_have_type && key == "type") {
-            let message = format!("`{key}` within allOf, anyOf, oneOf or not");
-            faults.push(
-                fault(Code::JunctorKeyword, entry.key.span, message).help("declare it outside, beside the junctor"),
-            );
-        }
-    }
-    let declared = outer.get("properties").and_then(Node::as_mapping);
-    for property in mapping
-        .get("properties")
-        .and_then(Node::as_mapping)
-        .into_iter()
-        .flat_map(|inner| &inner.entries)
-    {
-        let name = property.key.value.as_str();
-        if let Some(outer) = declared
-            .and_then(|declared| declared.get(name))
-            .and_then(Node::as_mapping)
-        {
-            inside(outer, &property.value, false, faults);
-        } else {
-            let message = format!("property `{name}` is named here but not declared outside the junctor");
-            faults.push(fault(Code::JunctorProperty, property.key.span, message));
-        }
-    }
-    junctors(outer, mapping, false, faults);
 }
 
 fn default(mapping: &Mapping, faults: &mut Faults) {
