@@ -57,7 +57,9 @@ impl Outcome {
     pub(crate) fn error(&self) -> Option<&str> {
         match self {
             Self::Success(_) => None,
-            Self::Temporary { message, .. } | Self::Permanent { message } | Self::Arbitrary { message } => Some(message),
+            Self::Temporary { message, .. } | Self::Permanent { message } | Self::Arbitrary { message } => {
+                Some(message)
+            }
         }
     }
 }
@@ -124,15 +126,37 @@ pub(crate) fn conclude(
         ..record
     };
     match next {
-        Next::Success => (Record { stopped: Some(now), success: true, ..record }, Verdict::Success),
+        Next::Success => (
+            Record {
+                stopped: Some(now),
+                success: true,
+                ..record
+            },
+            Verdict::Success,
+        ),
         Next::Failure(message) => {
             let text = Some(shortened(&message));
-            (Record { stopped: Some(now), failure: true, message: text, ..record }, Verdict::Failure(message))
+            (
+                Record {
+                    stopped: Some(now),
+                    failure: true,
+                    message: text,
+                    ..record
+                },
+                Verdict::Failure(message),
+            )
         }
         Next::Retry(delay, message) => {
             let delayed = delay.map(|delay| later(now, delay));
             let message = Some(shortened(&message));
-            (Record { delayed, message, ..record }, Verdict::Retry(delay.unwrap_or_default()))
+            (
+                Record {
+                    delayed,
+                    message,
+                    ..record
+                },
+                Verdict::Retry(delay.unwrap_or_default()),
+            )
         }
     }
 }
@@ -158,7 +182,10 @@ fn look_ahead(record: &Record, delay: Option<Duration>, message: String, limits:
 
 /// A time after `now`; the last representable one if the delay leads beyond it.
 fn later(now: Timestamp, delay: Duration) -> Timestamp {
-    SignedDuration::try_from(delay).ok().and_then(|delay| now.checked_add(delay).ok()).unwrap_or(Timestamp::MAX)
+    SignedDuration::try_from(delay)
+        .ok()
+        .and_then(|delay| now.checked_add(delay).ok())
+        .unwrap_or(Timestamp::MAX)
 }
 
 fn shortened(message: &str) -> String {

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::structs::bodies::Body;
+use crate::structs::patches::compose;
 
 /// The longest name of an annotation, without its prefix (N-2).
 const NAME_LIMIT: usize = 63;
@@ -26,6 +27,17 @@ const MARKER: &str = "kopf-managed";
 
 /// The name of the annotation that says which object the state belongs to (B-028).
 const IDENTITY: &str = "kopf-gen";
+
+/// The name of the annotation with the diff-base (B-7).
+pub(crate) const LAST_HANDLED: &str = "last-handled-configuration";
+
+/// The name of the annotation with which Kopf wakes itself up (W-10).
+const TOUCH: &str = "touch-dummy";
+
+/// Whether an annotation of this name is no handler's record.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    [MARKER, IDENTITY, LAST_HANDLED, TOUCH].contains(&name)
+}
 
 /// The format of what is kept on objects.
 const FORMAT_VERSION: u32 = 1;
@@ -70,7 +82,11 @@ pub(crate) fn validate_qualified_name(text: &str) -> Result<(), QualifiedNameErr
             && name.starts_with(|char: char| char.is_ascii_alphanumeric())
             && name.ends_with(|char: char| char.is_ascii_alphanumeric())
     });
-    if valid { Ok(()) } else { Err(QualifiedNameError(text.to_owned())) }
+    if valid {
+        Ok(())
+    } else {
+        Err(QualifiedNameError(text.to_owned()))
+    }
 }
 
 fn is_subdomain(text: &str) -> bool {
@@ -95,11 +111,18 @@ pub(crate) fn keys(prefix: &str, id: &str, body: &Body) -> Vec<String> {
 pub(crate) fn inherits_annotations(body: &Body) -> bool {
     let owners = body.metadata().and_then(|meta| meta.get("ownerReferences")?.as_array());
     body.kind() == Some("ReplicaSet")
-        && owners.into_iter().flatten().any(|owner| owner.get("kind").is_some_and(|kind| kind == "Deployment"))
+        && owners
+            .into_iter()
+            .flatten()
+            .any(|owner| owner.get("kind").is_some_and(|kind| kind == "Deployment"))
 }
 
 fn marked(id: &str, body: &Body) -> String {
-    if inherits_annotations(body) { format!("{id}-ofDRS") } else { id.to_owned() }
+    if inherits_annotations(body) {
+        format!("{id}-ofDRS")
+    } else {
+        id.to_owned()
+    }
 }
 
 /// The name of the annotation for an id: Kopf's scheme V2 (N-1 to N-3).
@@ -108,7 +131,10 @@ fn marked(id: &str, body: &Body) -> String {
 /// keeps the name unique.
 pub(crate) fn name(id: &str) -> String {
     let kopf = replaced(id);
-    let mut safe: String = kopf.chars().map(|char| if allowed(char) { char } else { '_' }).collect();
+    let mut safe: String = kopf
+        .chars()
+        .map(|char| if allowed(char) { char } else { '_' })
+        .collect();
     if !safe.starts_with(|char: char| char.is_ascii_alphanumeric()) {
         safe.insert(0, 'x');
     }
@@ -154,7 +180,9 @@ fn suffix(text: &str) -> String {
     let alphabet = Alphabet::new("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.");
     let engine = GeneralPurpose::new(&alphabet.expect("64 distinct characters"), NO_PAD);
     let digest = Blake2b::<U4>::digest(text.as_bytes());
-    format!("-{}", engine.encode(digest)).trim_end_matches(['-', '.']).to_owned()
+    format!("-{}", engine.encode(digest))
+        .trim_end_matches(['-', '.'])
+        .to_owned()
 }
 
 /// Whether annotations with this prefix are the state of some operator, Kopf's or ours (N-10).
@@ -175,7 +203,11 @@ pub(crate) fn store_marks(merge: &mut Map<String, Value>, prefix: &str, body: &B
         annotate(merge, format!("{prefix}/{MARKER}"), json!("yes"));
     }
     if let Some(uid) = body.uid() {
-        let mark = IdentityMark { uid: uid.to_owned(), v: FORMAT_VERSION, fields: covered.to_vec() };
+        let mark = IdentityMark {
+            uid: uid.to_owned(),
+            v: FORMAT_VERSION,
+            fields: covered.to_vec(),
+        };
         let key = identity_key(prefix, body);
         if read_mark(prefix, body).as_ref() != Some(&mark) {
             annotate(merge, key, json!(ascii_json(&mark)));
@@ -214,9 +246,9 @@ pub(crate) fn covered_fields(prefix: &str, body: &Body) -> Option<Vec<String>> {
 
 /// Adds the change of one annotation to a merge patch; null removes it.
 pub(crate) fn annotate(merge: &mut Map<String, Value>, key: String, value: Value) {
-    let mut change = Map::new();
-    change.insert("metadata".to_owned(), json!({"annotations": {key: value}}));
-    crate::structs::patches::compose(merge, change);
+    let annotations = Map::from_iter([(key, value)]);
+    let change = Map::from_iter([("metadata".to_owned(), json!({"annotations": annotations}))]);
+    compose(merge, change);
 }
 
 /// Compact JSON in ASCII, as Python writes it: all else is `\uXXXX`, in surrogate pairs where needed (P-2).

@@ -4,7 +4,7 @@
 //! parts of what would not fit. A digest in the copy stands for the value; [`restore`] puts the value back where it is
 //! still the same.
 
-use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -14,7 +14,7 @@ use crate::structs::bodies::Body;
 use crate::structs::fields::FieldPath;
 
 /// The id under which the essence is stored, as if it were a handler's (B-7).
-const KEY: &str = "last-handled-configuration";
+const KEY: &str = conventions::LAST_HANDLED;
 
 /// What `kubectl` keeps of an object on the object itself (B-3).
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -42,23 +42,15 @@ pub(crate) struct DiffBaseStorage {
 
 impl DiffBaseStorage {
     pub(crate) fn new(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned() }
+        Self {
+            prefix: prefix.to_owned(),
+        }
     }
 
     /// What matters of an object: all but the system's metadata and the status, and those extra fields (B-1 to B-5).
     pub(crate) fn essence(&self, body: &Body, extra: &[FieldPath]) -> Value {
         let mut essence = common(body.value());
-        if let Some(Value::Object(annotations)) = essence.pointer_mut("/metadata/annotations") {
-            let prefixes: BTreeSet<String> = annotations
-                .keys()
-                .filter_map(|key| Some(key.split_once('/')?.0))
-                .filter(|prefix| *prefix == self.prefix || conventions::is_owned(prefix, body))
-                .map(str::to_owned)
-                .collect();
-            annotations.retain(|key, _| {
-                key != LAST_APPLIED && key.split_once('/').is_none_or(|(prefix, _)| !prefixes.contains(prefix))
-            });
-        }
+        self.drop_foreign_state(&mut essence, body);
         for field in extra.iter().filter(|field| is_extra(field)) {
             carry(field, body.value(), &mut essence);
         }
@@ -66,16 +58,41 @@ impl DiffBaseStorage {
         essence
     }
 
+    /// Takes out what operators keep on objects, this one and others (B-3).
+    fn drop_foreign_state(&self, essence: &mut Value, body: &Body) {
+        let Some(Value::Object(annotations)) = essence.pointer_mut("/metadata/annotations") else {
+            return;
+        };
+        let owned = |prefix: &str| prefix == self.prefix || conventions::is_owned(prefix, body);
+        annotations
+            .retain(|key, _| key != LAST_APPLIED && key.split_once('/').is_none_or(|(prefix, _)| !owned(prefix)));
+    }
+
     /// The essence as it was stored, perhaps with digests in it.
+    ///
+    /// What has turned out to be another operator's state since then is left out: it is no news that it is.
     pub(crate) fn fetch(&self, body: &Body) -> Option<Value> {
-        conventions::keys(&self.prefix, KEY, body).into_iter().find_map(|key| {
+        let mut stored = conventions::keys(&self.prefix, KEY, body).into_iter().find_map(|key| {
             let text = body.annotation(&key)?;
             let stored = serde_json::from_str(text.trim()).ok().filter(Value::is_object);
             if stored.is_none() {
                 tracing::warn!(annotation = key, "Ignored an unreadable copy of what was handled last");
             }
             stored
-        })
+        })?;
+        self.drop_foreign_state(&mut stored, body);
+        drop_empty_stanzas(&mut stored);
+        Some(stored)
+    }
+
+    /// Adds the removal of the essence to a merge patch, if the object has one.
+    pub(crate) fn purge(&self, merge: &mut Map<String, Value>, body: &Body) {
+        for key in conventions::keys(&self.prefix, KEY, body)
+            .iter()
+            .filter(|key| body.annotation(key).is_some())
+        {
+            conventions::annotate(merge, key.clone(), Value::Null);
+        }
     }
 
     /// Adds the essence to a merge patch, in a form that may be stored and fits.
@@ -83,7 +100,11 @@ impl DiffBaseStorage {
         let keys = conventions::keys(&self.prefix, KEY, body);
         let (current, legacy) = keys.split_first().expect("there is always a current key");
         let sealed = fit(sealed(body, essence.clone()), essence, self.limit(body));
-        conventions::annotate(merge, current.clone(), Value::String(conventions::ascii_json(&sealed) + "\n"));
+        conventions::annotate(
+            merge,
+            current.clone(),
+            Value::String(conventions::ascii_json(&sealed) + "\n"),
+        );
         for key in legacy.iter().filter(|key| body.annotation(key).is_some()) {
             conventions::annotate(merge, key.clone(), Value::Null);
         }
@@ -131,7 +152,9 @@ fn common(object: &Value) -> Value {
             "apiVersion" | "kind" | "status" => {}
             "metadata" => {
                 let stanzas = ["labels", "annotations"];
-                let kept = stanzas.iter().filter_map(|key| Some(((*key).to_owned(), value.get(key)?.clone())));
+                let kept = stanzas
+                    .iter()
+                    .filter_map(|key| Some(((*key).to_owned(), value.get(key)?.clone())));
                 essence.insert(key.clone(), Value::Object(kept.collect()));
             }
             _ => {
@@ -175,9 +198,12 @@ pub(crate) fn sealed(body: &Body, mut essence: Value) -> Value {
 /// A stored essence with values instead of digests wherever `fresh` still has the digested value.
 pub(crate) fn restore(stored: Value, fresh: Option<&Value>) -> Value {
     match (stored, fresh) {
-        (Value::Object(stored), Some(Value::Object(fresh))) => {
-            Value::Object(stored.into_iter().map(|(key, value)| (key.clone(), restore(value, fresh.get(&key)))).collect())
-        }
+        (Value::Object(stored), Some(Value::Object(fresh))) => Value::Object(
+            stored
+                .into_iter()
+                .map(|(key, value)| (key.clone(), restore(value, fresh.get(&key))))
+                .collect(),
+        ),
         (stored, Some(fresh)) if is_digest(&stored) && digest(fresh) == stored => fresh.clone(),
         (stored, _) => stored,
     }
@@ -190,13 +216,22 @@ pub(crate) fn restore(stored: Value, fresh: Option<&Value>) -> Value {
 pub(crate) fn fit(mut value: Value, source: &Value, limit: usize) -> Value {
     loop {
         let size = conventions::ascii_json(&value).len();
-        let Some(excess) = size.checked_sub(limit).filter(|&excess| excess > 0) else { return value };
+        let Some(excess) = size.checked_sub(limit).filter(|&excess| excess > 0) else {
+            return value;
+        };
         let mut parts = Vec::new();
         measure(&value, source, &mut Vec::new(), &mut parts);
         // The smallest part that is large enough; else the largest one, and then again.
-        let enough = parts.iter().filter(|(saved, _)| *saved >= excess).min_by_key(|(saved, _)| *saved);
-        let Some((_, path)) = enough.or_else(|| parts.iter().max_by_key(|(saved, _)| *saved)) else { return value };
-        let Some(whole) = path.resolve(source) else { return value };
+        let enough = parts
+            .iter()
+            .filter(|(saved, _)| *saved >= excess)
+            .min_by_key(|(saved, _)| *saved);
+        let Some((_, path)) = enough.or_else(|| parts.iter().max_by_key(|(saved, _)| *saved)) else {
+            return value;
+        };
+        let Some(whole) = path.resolve(source) else {
+            return value;
+        };
         path.insert(&mut value, digest(whole));
     }
 }
@@ -216,17 +251,23 @@ fn measure(value: &Value, source: &Value, path: &mut Vec<String>, parts: &mut Ve
 }
 
 fn is_digest(value: &Value) -> bool {
-    let hex = |digits: &str| {
-        digits.len() == 64 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    value.as_str().and_then(|text| text.strip_prefix(DIGEST)).is_some_and(hex)
+    let hex =
+        |digits: &str| digits.len() == 64 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    value
+        .as_str()
+        .and_then(|text| text.strip_prefix(DIGEST))
+        .is_some_and(hex)
 }
 
 /// Equal values have equal digests: null members do not count, and 1.0 is 1.
 fn digest(value: &Value) -> Value {
     let text = conventions::ascii_json(&canonical(value));
-    let digits: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-    Value::String(format!("{DIGEST}{digits}"))
+    let mut digest = DIGEST.to_owned();
+    for byte in Sha256::digest(text) {
+        // Writing to a string cannot fail.
+        let _ = write!(digest, "{byte:02x}");
+    }
+    Value::String(digest)
 }
 
 fn canonical(value: &Value) -> Value {

@@ -53,6 +53,20 @@ impl Record {
         }
     }
 
+    /// The record of a handler that has nothing left to do.
+    pub(crate) fn settled(self, now: Timestamp) -> Self {
+        if self.finished() {
+            return self;
+        }
+        Self {
+            stopped: Some(now),
+            delayed: None,
+            success: true,
+            message: None,
+            ..self
+        }
+    }
+
     /// Whether the handler is not to be called any more (P-7).
     pub(crate) fn finished(&self) -> bool {
         self.success || self.failure
@@ -66,8 +80,7 @@ impl Record {
 
     /// Reads a stored record; what it does not say is as if it began now (P-5). `None` if the text is no record.
     pub(crate) fn parse(text: &str, now: Timestamp) -> Option<Self> {
-        let stored: Stored = serde_json::from_str(text).ok()?;
-        Some(stored.into_record(now))
+        Stored::read(serde_json::from_str(text).ok()?).map(|stored| stored.into_record(now))
     }
 
     /// The text to be stored (P-1 to P-3).
@@ -119,11 +132,20 @@ impl From<&Record> for Stored {
 }
 
 impl Stored {
+    fn read(value: Value) -> Option<Self> {
+        // Lists would do for serde, too.
+        value.is_object().then(|| serde_json::from_value(value).ok()).flatten()
+    }
+
     /// Whether a text of unknown origin is a record for sure: it has the keys that are always written, and no others.
     fn is_record(text: &str) -> bool {
-        let Ok(Value::Object(keys)) = serde_json::from_str(text) else { return false };
-        serde_json::from_value::<Self>(Value::Object(keys.clone())).is_ok()
-            && ["retries", "success", "failure"].iter().all(|key| keys.contains_key(*key))
+        let Ok(Value::Object(keys)) = serde_json::from_str(text) else {
+            return false;
+        };
+        Self::read(Value::Object(keys.clone())).is_some()
+            && ["retries", "success", "failure"]
+                .iter()
+                .all(|key| keys.contains_key(*key))
             && keys.keys().all(|key| Self::KEYS.contains(&key.as_str()))
     }
 
@@ -162,7 +184,9 @@ const STATUS_DUMMY: [&str; 3] = ["status", "kopf", "dummy"];
 
 impl ProgressStorage {
     pub(crate) fn new(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned() }
+        Self {
+            prefix: prefix.to_owned(),
+        }
     }
 
     /// The record of a handler, wherever it is found first (N-6, P-16). What cannot be read counts as absent.
@@ -177,7 +201,7 @@ impl ProgressStorage {
         });
         annotation.or_else(|| {
             let stored = FieldPath::from(STATUS_RECORDS).resolve(body.value())?.get(id)?;
-            serde_json::from_value::<Stored>(stored.clone()).ok().map(|stored| stored.into_record(now))
+            Stored::read(stored.clone()).map(|stored| stored.into_record(now))
         })
     }
 
@@ -190,16 +214,20 @@ impl ProgressStorage {
             conventions::annotate(merge, current.clone(), Value::String(text));
         }
         for key in legacy {
-            self.purge_annotation(merge, body, key);
+            purge_annotation(merge, body, key);
         }
     }
 
     /// Adds the removal of a handler's record to a merge patch, wherever the object has one (P-10).
     pub(crate) fn purge(&self, merge: &mut Map<String, Value>, body: &Body, id: &str) {
         for key in conventions::keys(&self.prefix, id, body) {
-            self.purge_annotation(merge, body, &key);
+            purge_annotation(merge, body, &key);
         }
-        if FieldPath::from(STATUS_RECORDS).resolve(body.value()).and_then(|records| records.get(id)).is_some() {
+        if FieldPath::from(STATUS_RECORDS)
+            .resolve(body.value())
+            .and_then(|records| records.get(id))
+            .is_some()
+        {
             let [status, kopf, progress] = STATUS_RECORDS;
             let removal = json!({status: {kopf: {progress: {id: null}}}});
             if let Value::Object(removal) = removal {
@@ -218,7 +246,7 @@ impl ProgressStorage {
         for (key, text) in body.annotations() {
             let ours = key.strip_prefix(&self.prefix).is_some_and(|rest| rest.starts_with('/'));
             if ours && Stored::is_record(text) {
-                self.purge_annotation(merge, body, key);
+                purge_annotation(merge, body, key);
             }
         }
     }
@@ -235,10 +263,14 @@ impl ProgressStorage {
             }
         }
     }
+}
 
-    fn purge_annotation(&self, merge: &mut Map<String, Value>, body: &Body, key: &str) {
-        if body.annotation(key).is_some() {
-            conventions::annotate(merge, key.to_owned(), Value::Null);
-        }
+fn purge_annotation(merge: &mut Map<String, Value>, body: &Body, key: &str) {
+    if body.annotation(key).is_some() {
+        conventions::annotate(merge, key.to_owned(), Value::Null);
     }
 }
+
+#[cfg(test)]
+#[path = "progress_tests.rs"]
+mod tests;

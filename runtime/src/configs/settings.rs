@@ -48,7 +48,9 @@ pub struct ProcessSettings {
 
 impl Default for ProcessSettings {
     fn default() -> Self {
-        Self { ultimate_exiting_timeout: Some(Duration::from_secs(600)) }
+        Self {
+            ultimate_exiting_timeout: Some(Duration::from_secs(600)),
+        }
     }
 }
 
@@ -167,7 +169,10 @@ pub struct ExecutionSettings {
 
 impl Default for ExecutionSettings {
     fn default() -> Self {
-        Self { default_backoff: Duration::from_secs(60), lifecycle: Lifecycle::default() }
+        Self {
+            default_backoff: Duration::from_secs(60),
+            lifecycle: Lifecycle::default(),
+        }
     }
 }
 
@@ -181,7 +186,9 @@ pub struct BackgroundSettings {
 
 impl Default for BackgroundSettings {
     fn default() -> Self {
-        Self { cancellation_polling: Duration::from_secs(60) }
+        Self {
+            cancellation_polling: Duration::from_secs(60),
+        }
     }
 }
 
@@ -243,7 +250,10 @@ mod tests {
         let settings = Settings::default();
         assert_eq!(settings.queueing.error_delays.len(), 15);
         assert_eq!(settings.queueing.error_delays.last(), Some(&Duration::from_secs(610)));
-        assert_eq!(settings.networking.error_backoffs.iter().sum::<Duration>(), Duration::from_secs(54));
+        assert_eq!(
+            settings.networking.error_backoffs.iter().sum::<Duration>(),
+            Duration::from_secs(54)
+        );
         assert_eq!(settings.persistence.finalizer, "kopf.zalando.org/KopfFinalizerMarker");
         assert_eq!(settings.watching.inactivity_timeout, Some(Duration::from_secs(70)));
         assert_eq!(settings.execution.lifecycle, Lifecycle::Asap);
@@ -255,9 +265,19 @@ mod tests {
     fn names_that_the_api_refuses_are_refused_at_the_start() {
         let mut settings = Settings::default();
         settings.persistence.prefix = "Kopf_Op".to_owned();
-        assert!(settings.check().unwrap_err().starts_with("settings.persistence.prefix: "));
+        assert!(
+            settings
+                .check()
+                .unwrap_err()
+                .starts_with("settings.persistence.prefix: ")
+        );
         let mut settings = Settings::default();
         settings.persistence.finalizer = "no-domain".to_owned();
-        assert!(settings.check().unwrap_err().starts_with("settings.persistence.finalizer: "));
+        assert!(
+            settings
+                .check()
+                .unwrap_err()
+                .starts_with("settings.persistence.finalizer: ")
+        );
     }
 }

@@ -53,7 +53,10 @@ impl fmt::Display for Reason {
 
 /// What the reason is derived from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "these are the independent factors of one decision table")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "these are the independent factors of one decision table"
+)]
 pub(crate) struct Factors {
     /// The event says that the object is gone.
     pub(crate) gone: bool,
@@ -73,12 +76,28 @@ pub(crate) struct Factors {
 pub(crate) fn detect(factors: Factors) -> Reason {
     match factors {
         Factors { gone: true, .. } => Reason::Gone,
-        Factors { deleting: true, held: false, .. } => Reason::Free,
-        Factors { deleting: true, held: true, .. } => Reason::Delete,
+        Factors {
+            deleting: true,
+            held: false,
+            ..
+        } => Reason::Free,
+        Factors {
+            deleting: true,
+            held: true,
+            ..
+        } => Reason::Delete,
         Factors { handled: false, .. } => Reason::Create,
         Factors { changed: true, .. } => Reason::Update,
-        Factors { changed: false, initial: true, .. } => Reason::Resume,
-        Factors { changed: false, initial: false, .. } => Reason::Noop,
+        Factors {
+            changed: false,
+            initial: true,
+            ..
+        } => Reason::Resume,
+        Factors {
+            changed: false,
+            initial: false,
+            ..
+        } => Reason::Noop,
     }
 }
 
@@ -128,6 +147,9 @@ mod tests {
             Reason::Free,
             Reason::Gone,
         ];
-        assert_eq!(all.map(Reason::runs_handlers), [true, true, true, true, false, false, false]);
+        assert_eq!(
+            all.map(Reason::runs_handlers),
+            [true, true, true, true, false, false, false]
+        );
     }
 }

@@ -28,7 +28,11 @@ impl View {
     fn reduced(self, field: Option<&FieldPath>) -> Self {
         let Some(field) = field else { return self };
         let value = |whole: Option<Arc<Value>>| whole.and_then(|whole| field.resolve(&whole).cloned()).map(Arc::new);
-        Self { old: value(self.old), new: value(self.new), diff: self.diff.reduce(field) }
+        Self {
+            old: value(self.old),
+            new: value(self.new),
+            diff: self.diff.reduce(field),
+        }
     }
 }
 
@@ -66,12 +70,25 @@ impl Essences {
         let copied = conventions::is_copied(prefix, body);
         let stored = if copied { None } else { diffbase.fetch(body) }.and_then(|mut stored| {
             progress.clear(&mut stored);
-            if let Value::Object(stored) = stored { Some(stored) } else { None }
+            if let Value::Object(stored) = stored {
+                Some(stored)
+            } else {
+                None
+            }
         });
-        let base = stored.clone().map(|stored| diffbase::restore(Value::Object(stored), Some(&fresh)));
+        let base = stored
+            .clone()
+            .map(|stored| diffbase::restore(Value::Object(stored), Some(&fresh)));
         let covered = covered(base.as_ref(), &extras, conventions::covered_fields(prefix, body));
-        let mut essences =
-            Self { body: body.clone(), extras, covered, stored, base, fresh, common: View::default() };
+        let mut essences = Self {
+            body: body.clone(),
+            extras,
+            covered,
+            stored,
+            base,
+            fresh,
+            common: View::default(),
+        };
         essences.common = essences.view(essences.base.as_ref(), None);
         essences
     }
@@ -107,7 +124,8 @@ impl Essences {
     /// The change since what a record says was handled, as a handler with this field sees it.
     pub(crate) fn since(&self, note: &Value, field: Option<&FieldPath>) -> View {
         let handled = self.noted(note);
-        self.view(Some(&handled), field.filter(|field| diffbase::is_extra(field))).reduced(field)
+        self.view(Some(&handled), field.filter(|field| diffbase::is_extra(field)))
+            .reduced(field)
     }
 
     /// What is noted in the records of handlers that have handled the object as it is now.
@@ -151,20 +169,28 @@ impl Essences {
     }
 
     fn view(&self, old: Option<&Value>, extra: Option<&FieldPath>) -> View {
-        let project = |essence: &Value, source: &Value| match extra {
-            None if self.extras.is_empty() => essence.clone(),
-            _ => diffbase::project(essence, extra, source),
-        };
         let covered = extra.is_none_or(|field| self.covers(field));
-        let old = old.map(|old| project(old, if covered { old } else { &self.fresh }));
-        let new = project(&self.fresh, &self.fresh);
+        // What is stored may have fields that nobody asks for any more; what is fresh has not.
+        let old = old.map(|old| diffbase::project(old, extra, if covered { old } else { &self.fresh }));
+        let new = if self.extras.is_empty() {
+            self.fresh.clone()
+        } else {
+            diffbase::project(&self.fresh, extra, &self.fresh)
+        };
         let diff = diff(old.as_ref(), Some(&new));
-        View { old: old.map(Arc::new), new: Some(Arc::new(new)), diff }
+        View {
+            old: old.map(Arc::new),
+            new: Some(Arc::new(new)),
+            diff,
+        }
     }
 
     fn covers(&self, field: &FieldPath) -> bool {
         let name = field.to_string();
-        let within = |covered: &String| name.strip_prefix(covered.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let within = |covered: &String| {
+            name.strip_prefix(covered.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
         self.base.is_none() || self.covered.iter().any(within)
     }
 }
@@ -186,8 +212,10 @@ fn covered(base: Option<&Value>, extras: &[FieldPath], noted: Option<Vec<String>
     match (noted, base) {
         (_, None) => Vec::new(),
         (Some(noted), Some(_)) => noted,
-        (None, Some(base)) => {
-            extras.iter().filter(|field| field.resolve(base).is_some()).map(ToString::to_string).collect()
-        }
+        (None, Some(base)) => extras
+            .iter()
+            .filter(|field| field.resolve(base).is_some())
+            .map(ToString::to_string)
+            .collect(),
     }
 }

@@ -117,9 +117,16 @@ pub(crate) fn duplicate_ids<'a>(identities: impl IntoIterator<Item = (&'a str, T
     let mut seen: BTreeMap<String, (&str, TypeId)> = BTreeMap::new();
     for (id, function) in identities {
         let name = conventions::name(id);
+        if conventions::is_reserved(&name) {
+            return Err(format!(
+                "the handler id `{id}` is reserved: the operator keeps its own notes under that name"
+            ));
+        }
         match seen.get(&name) {
             Some(&(other, _)) if other != id => {
-                return Err(format!("the handler ids `{other}` and `{id}` share the annotation name `{name}`"));
+                return Err(format!(
+                    "the handler ids `{other}` and `{id}` share the annotation name `{name}`"
+                ));
             }
             Some(&(_, other)) if other != function => {
                 return Err(format!("two different functions have the handler id `{id}`"));
@@ -131,4 +138,57 @@ pub(crate) fn duplicate_ids<'a>(identities: impl IntoIterator<Item = (&'a str, T
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(identities: &[(&str, TypeId)]) -> Result<(), String> {
+        duplicate_ids(identities.iter().copied())
+    }
+
+    // H-10, H-11
+    #[test]
+    fn one_function_may_have_one_id_twice_and_two_functions_may_not() {
+        let (f, g) = (TypeId::of::<u8>(), TypeId::of::<u16>());
+        assert_eq!(check(&[("a", f), ("b", g), ("a", f)]), Ok(()));
+        assert_eq!(
+            check(&[("a", f), ("a", g)]),
+            Err("two different functions have the handler id `a`".into())
+        );
+    }
+
+    // N, *Improve on*
+    #[test]
+    fn ids_that_share_an_annotation_are_refused() {
+        let f = TypeId::of::<u8>();
+        let message = check(&[("a/b", f), ("a.b", f)]).unwrap_err();
+        assert_eq!(
+            message,
+            "the handler ids `a/b` and `a.b` share the annotation name `a.b`"
+        );
+        assert_eq!(check(&[("a:b", f), ("a_b", f)]), Ok(()), "the hash keeps them apart");
+    }
+
+    #[test]
+    fn ids_of_the_operators_own_notes_are_refused() {
+        for id in ["last-handled-configuration", "kopf-managed", "kopf-gen", "touch-dummy"] {
+            assert!(
+                check(&[(id, TypeId::of::<u8>())]).unwrap_err().contains("is reserved"),
+                "{id}"
+            );
+        }
+    }
+
+    // F-5, F-6
+    #[test]
+    fn raw_events_and_timers_look_at_the_current_body_only() {
+        let body = |spec| Body::new(json!({"spec": spec}));
+        let matches = |body: &Body| matches_now(&Filters::default(), Some(&"spec.a".into()), body);
+        assert!(matches(&body(json!({"a": {}}))));
+        assert!(!matches(&body(json!({"a": null}))));
+        assert!(!matches(&body(json!({}))));
+    }
 }

@@ -65,6 +65,9 @@ pub(crate) struct TimerCall {
 
 impl fmt::Debug for Common {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Common").field("name", &self.body.name()).field("retry", &self.retry).finish_non_exhaustive()
+        f.debug_struct("Common")
+            .field("name", &self.body.name())
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
     }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::causes::{Factors, Reason, detect};
 use super::essences::{Essences, View};
 use super::handlers::{ChangeKind, Handler};
-pub(crate) use super::settling::{Conclusion, Finished, finish};
+pub(crate) use super::settling::{Finished, finish};
 use crate::actions::execution;
 use crate::actions::lifecycles::{self, Lifecycle};
 use crate::configs::conventions;
@@ -50,7 +50,10 @@ impl Storages {
 
 /// What a cycle starts from.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "these are independent facts about the object")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "these are independent facts about the object"
+)]
 pub(crate) struct Situation<'a> {
     pub(crate) body: &'a Body,
     /// The event says that the object is gone.
@@ -128,6 +131,8 @@ pub(crate) struct Ground {
     pub(crate) essences: Essences,
     /// No handler prematches (F-20).
     pub(crate) ignored: bool,
+    /// The state on the object belongs to another object, and counts as absent (B-028).
+    pub(crate) copied: bool,
     /// The ids whose records may be on the object: of all changing handlers, and of their sub-handlers (P-10).
     pub(crate) known: BTreeSet<String>,
 }
@@ -140,7 +145,10 @@ impl Plan {
         let due = |step: &Step| matches!(step.readiness, Readiness::Awake | Readiness::Refused(_));
         let due: Vec<usize> = (0..self.steps.len()).filter(|&index| due(&self.steps[index])).collect();
         let retries: Vec<u32> = due.iter().map(|&index| self.steps[index].record.retries).collect();
-        lifecycles::pick(lifecycle, &retries, random).into_iter().map(|index| due[index]).collect()
+        lifecycles::pick(lifecycle, &retries, random)
+            .into_iter()
+            .map(|index| due[index])
+            .collect()
     }
 }
 
@@ -158,18 +166,39 @@ fn is_mandatory(handler: &Handler) -> bool {
 
 /// Decides what a cycle does.
 pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
-    let Situation { body, handlers, storages, now, .. } = *situation;
-    let essences =
-        Essences::read(body, extras(handlers), &storages.prefix, &storages.diffbase, &storages.progress);
+    let Situation {
+        body,
+        handlers,
+        storages,
+        now,
+        ..
+    } = *situation;
+    let essences = Essences::read(
+        body,
+        extras(handlers),
+        &storages.prefix,
+        &storages.diffbase,
+        &storages.progress,
+    );
     let copied = conventions::is_copied(&storages.prefix, body);
-    let fetch = |id: &str| if copied { None } else { storages.progress.fetch(body, id, now) };
-    let candidates: Vec<Candidate<'_>> =
-        handlers.iter().map(|handler| Candidate::new(handler, body, &essences, fetch(&handler.id))).collect();
+    let fetch = |id: &str| {
+        if copied {
+            None
+        } else {
+            storages.progress.fetch(body, id, now)
+        }
+    };
+    let candidates: Vec<Candidate<'_>> = handlers
+        .iter()
+        .map(|handler| Candidate::new(handler, body, &essences, fetch(&handler.id)))
+        .collect();
 
     let deleting = body.deletion_timestamp().is_some();
     let present = finalizers::is_present(body, &storages.finalizer);
     let volunteers = !situation.deletion_done
-        && candidates.iter().any(|candidate| candidate.handler.optional && candidate.is_deletion());
+        && candidates
+            .iter()
+            .any(|candidate| candidate.handler.optional && candidate.is_deletion());
     let reason = detect(Factors {
         gone: situation.deleted_event,
         deleting,
@@ -178,11 +207,18 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         changed: essences.is_changed() || candidates.iter().any(Candidate::is_changed),
         initial: situation.initial,
     });
-    let selection = Selection { reason, present, initial: situation.initial, deletion_done: situation.deletion_done };
-    let steps = steps(&candidates, &selection, now);
+    let selection = Selection {
+        reason,
+        present,
+        initial: situation.initial,
+        deletion_done: situation.deletion_done,
+    };
+    let steps = steps(&candidates, selection, now);
 
     let needed = situation.timers_need
-        || candidates.iter().any(|candidate| is_mandatory(candidate.handler) && candidate.is_deletion());
+        || candidates
+            .iter()
+            .any(|candidate| is_mandatory(candidate.handler) && candidate.is_deletion());
     let finalizer = finalizer_step(reason, needed, present, !steps.is_empty());
     let known = candidates.iter().flat_map(Candidate::ids).collect();
     let ignored = !candidates.iter().any(|candidate| candidate.prematches);
@@ -191,15 +227,29 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         reason,
         stealth: ignored && !traces,
         finalizer,
-        steps: if finalizer == FinalizerStep::Keep { steps } else { Vec::new() },
-        ground: Ground { body: body.clone(), storages: storages.clone(), essences, ignored, known },
+        steps: if finalizer == FinalizerStep::Keep {
+            steps
+        } else {
+            Vec::new()
+        },
+        ground: Ground {
+            body: body.clone(),
+            storages: storages.clone(),
+            essences,
+            ignored,
+            copied,
+            known,
+        },
     }
 }
 
 /// The fields that handlers ask for and that are not in the common essence (B-5).
 fn extras(handlers: &[Handler]) -> Vec<FieldPath> {
-    let asked: BTreeSet<&FieldPath> =
-        handlers.iter().filter_map(|handler| handler.field.as_ref()).filter(|field| diffbase::is_extra(field)).collect();
+    let asked: BTreeSet<&FieldPath> = handlers
+        .iter()
+        .filter_map(|handler| handler.field.as_ref())
+        .filter(|field| diffbase::is_extra(field))
+        .collect();
     asked.into_iter().cloned().collect()
 }
 
@@ -239,9 +289,20 @@ impl<'a> Candidate<'a> {
         let note = record.as_ref().and_then(|record| record.handled.as_ref());
         let since_noted = note.map(|note| essences.since(note, field));
         // Presence on either side is enough for handlers of changes (F-5).
-        let has_field = field.is_none() || since_handled.old.is_some() || since_handled.new.is_some();
+        let sides = [Some(&since_handled), since_noted.as_ref()];
+        let has_field = field.is_none()
+            || sides
+                .into_iter()
+                .flatten()
+                .any(|view| view.old.is_some() || view.new.is_some());
         let prematches = handler.filters.matches(body) && has_field;
-        Self { handler, record, prematches, since_handled, since_noted }
+        Self {
+            handler,
+            record,
+            prematches,
+            since_handled,
+            since_noted,
+        }
     }
 
     /// It wants to be called when the object is deleted.
@@ -264,8 +325,13 @@ impl<'a> Candidate<'a> {
     }
 
     /// It takes part in the cycle (H-2 to H-6).
-    fn is_selected(&self, selection: &Selection) -> bool {
-        let Selection { reason, present, initial, deletion_done } = *selection;
+    fn is_selected(&self, selection: Selection) -> bool {
+        let Selection {
+            reason,
+            present,
+            initial,
+            deletion_done,
+        } = selection;
         let matches = match self.handler.kind {
             ChangeKind::Create => reason == Reason::Create,
             ChangeKind::Update => reason == Reason::Update && self.has_news(),
@@ -291,7 +357,11 @@ impl<'a> Candidate<'a> {
 
     /// The ids under which it may have left records.
     fn ids(&self) -> impl Iterator<Item = String> {
-        let subrefs = self.record.as_ref().and_then(|record| record.subrefs.clone()).unwrap_or_default();
+        let subrefs = self
+            .record
+            .as_ref()
+            .and_then(|record| record.subrefs.clone())
+            .unwrap_or_default();
         std::iter::once(self.handler.id.clone()).chain(subrefs)
     }
 
@@ -313,18 +383,36 @@ impl<'a> Candidate<'a> {
 
     /// Where it stands in this cycle, and what it is told.
     fn standing(&self, reason: Reason, now: Timestamp) -> (Record, &View) {
-        let fresh = || Record { purpose: Some(reason.as_str().to_owned()), ..Record::fresh(now) };
-        let Some(record) = self.record.as_ref().filter(|record| self.is_record_valid(record, reason)) else {
+        let fresh = || Record {
+            purpose: Some(reason.as_str().to_owned()),
+            ..Record::fresh(now)
+        };
+        let Some(record) = self
+            .record
+            .as_ref()
+            .filter(|record| self.is_record_valid(record, reason))
+        else {
             return (fresh(), &self.since_handled);
         };
-        let news = self.since_noted.as_ref().filter(|view| !view.diff.is_empty());
+        let kept = Record {
+            purpose: Some(reason.as_str().to_owned()),
+            ..record.clone()
+        };
         let deleted = record.purpose.as_deref() == Some(Reason::Delete.as_str());
-        let kept = Record { purpose: Some(reason.as_str().to_owned()), ..record.clone() };
-        match news.filter(|_| !deleted) {
-            // It has handled another state than this one: a new series of attempts.
-            Some(view) if record.finished() => (Record { handled: record.handled.clone(), ..fresh() }, view),
-            Some(view) => (kept, view),
+        match &self.since_noted {
             None => (kept, &self.since_handled),
+            Some(_) if deleted => (kept, &self.since_handled),
+            // It has handled this very state. Attempts at another one, taken back since, are as if never made.
+            Some(view) if view.diff.is_empty() => (kept.settled(now), view),
+            // It has handled another state than this one: a new series of attempts.
+            Some(view) if record.finished() => (
+                Record {
+                    handled: record.handled.clone(),
+                    ..fresh()
+                },
+                view,
+            ),
+            Some(view) => (kept, view),
         }
     }
 }
@@ -340,20 +428,40 @@ struct Selection {
 }
 
 /// The handlers that take part, in registration order (H-1).
-fn steps(candidates: &[Candidate<'_>], selection: &Selection, now: Timestamp) -> Vec<Step> {
+fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Timestamp) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    for (index, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_selected(selection)) {
+    for (index, candidate) in candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, candidate)| candidate.is_selected(selection))
+    {
         let Handler { id, limits, .. } = candidate.handler;
         let notes = candidate.is_about_essence(selection.reason);
-        // One function under several reasons is called once; the first one registered says how (H-10).
-        if let Some(first) = steps.iter_mut().find(|step| step.id == *id) {
-            first.notes |= notes;
-            continue;
-        }
         let (record, view) = candidate.standing(selection.reason, now);
-        let readiness = readiness(&record, limits, now);
         let View { old, new, diff } = view.clone();
-        steps.push(Step { handler: index, id: id.clone(), record, old, new, diff, readiness, notes });
+        let readiness = readiness(&record, limits, now);
+        let step = Step {
+            handler: index,
+            id: id.clone(),
+            record,
+            old,
+            new,
+            diff,
+            readiness,
+            notes,
+        };
+        // One function under several reasons is called once; the first one registered says how (H-10). But if any of
+        // them is about the essence, so is the call: what resuming has done does not make up for a change.
+        match steps.iter_mut().find(|step| step.id == *id) {
+            Some(first) if notes && !first.notes => {
+                *first = Step {
+                    handler: first.handler,
+                    ..step
+                }
+            }
+            Some(_) => {}
+            None => steps.push(step),
+        }
     }
     steps
 }

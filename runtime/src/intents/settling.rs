@@ -45,7 +45,13 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
     let ground = &plan.ground;
     let mut merge = own.merge.clone();
     let mut records: Vec<Option<Record>> = vec![None; plan.steps.len()];
-    for Finished { step, record, result, verdict: _ } in finished {
+    for Finished {
+        step,
+        record,
+        result,
+        verdict: _,
+    } in finished
+    {
         if let Some(result) = result {
             deliver(&mut merge, &plan.steps[step].id, result);
         }
@@ -53,17 +59,33 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
     }
     let unfinished = || {
         let now_of = |(step, record): (&Step, &Option<Record>)| record.clone().unwrap_or_else(|| step.record.clone());
-        plan.steps.iter().zip(&records).map(now_of).filter(|record| !record.finished())
+        plan.steps
+            .iter()
+            .zip(&records)
+            .map(now_of)
+            .filter(|record| !record.finished())
     };
     let delay = unfinished().map(|record| record.delay(now)).min();
-    let idle = Conclusion { merge: Map::new(), done: false, delay, release_finalizer: false, fully_handled: false };
+    let idle = Conclusion {
+        merge: Map::new(),
+        done: false,
+        delay,
+        release_finalizer: false,
+        fully_handled: false,
+    };
     if plan.finalizer != FinalizerStep::Keep {
         return Conclusion { merge, ..idle };
     }
     let done = delay.is_none();
     match plan.reason {
         // Nothing can be stored any more, or nobody waits for it.
-        Reason::Gone | Reason::Free => return Conclusion { merge, done: true, ..idle },
+        Reason::Gone | Reason::Free => {
+            return Conclusion {
+                merge,
+                done: true,
+                ..idle
+            };
+        }
         Reason::Noop => {
             purge(&mut merge, ground);
             if !ground.ignored && ground.essences.lacks_coverage() {
@@ -72,7 +94,9 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
         }
         Reason::Create | Reason::Update | Reason::Delete | Reason::Resume if done => {
             purge(&mut merge, ground);
-            if !ground.ignored && ground.essences.is_outdated() {
+            // An object on its way out, of which nobody is told any more, need not be written for that.
+            let told = !plan.steps.is_empty() || plan.reason != Reason::Delete;
+            if told && !ground.ignored && ground.essences.is_outdated() {
                 store_diffbase(&mut merge, ground);
             }
         }
@@ -92,7 +116,9 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
 
 /// Takes away all progress: of all handlers, also of those that are gone from the code (P-10, P-11).
 fn purge(merge: &mut Map<String, Value>, ground: &Ground) {
-    let Ground { body, storages, known, .. } = ground;
+    let Ground {
+        body, storages, known, ..
+    } = ground;
     let mut removals = Map::new();
     for id in known {
         storages.progress.purge(&mut removals, body, id);
@@ -105,7 +131,12 @@ fn purge(merge: &mut Map<String, Value>, ground: &Ground) {
 
 /// Brings the copy of the essence up to date: with the state at the start of the cycle, which is what was handled.
 fn store_diffbase(merge: &mut Map<String, Value>, ground: &Ground) {
-    let Ground { body, storages, essences, .. } = ground;
+    let Ground {
+        body,
+        storages,
+        essences,
+        ..
+    } = ground;
     let mut additions = Map::new();
     storages.diffbase.store(&mut additions, body, &essences.fresh);
     conventions::store_marks(&mut additions, &storages.prefix, body, &essences.all_covered());
@@ -113,16 +144,26 @@ fn store_diffbase(merge: &mut Map<String, Value>, ground: &Ground) {
 }
 
 /// Keeps where each selected handler stands (L-6), and drops the records of those that are not selected any more.
-fn store_records(
-    merge: &mut Map<String, Value>,
-    plan: &Plan,
-    records: Vec<Option<Record>>,
-    own: &OwnChange,
-) {
-    let Ground { body, storages, essences, known, .. } = &plan.ground;
+fn store_records(merge: &mut Map<String, Value>, plan: &Plan, records: Vec<Option<Record>>, own: &OwnChange) {
+    let Ground {
+        body,
+        storages,
+        essences,
+        known,
+        ..
+    } = &plan.ground;
     let mut additions = Map::new();
+    if plan.ground.copied {
+        // From now on the object's own state counts, so the other's must go.
+        storages.progress.purge_all(&mut additions, body);
+        storages.diffbase.purge(&mut additions, body);
+    }
     let selected = |id: &String| plan.steps.iter().any(|step| step.id == *id);
-    let subrefs: Vec<&String> = plan.steps.iter().flat_map(|step| step.record.subrefs.iter().flatten()).collect();
+    let subrefs: Vec<&String> = plan
+        .steps
+        .iter()
+        .flat_map(|step| step.record.subrefs.iter().flatten())
+        .collect();
     for id in known.iter().filter(|id| !selected(id) && !subrefs.contains(id)) {
         storages.progress.purge(&mut additions, body, id);
     }
@@ -147,15 +188,28 @@ struct OwnChange {
 }
 
 fn own_change(ground: &Ground, merge: &Map<String, Value>, own: &PatchContents) -> OwnChange {
-    let Ground { body, storages, essences, .. } = ground;
+    let Ground {
+        body,
+        storages,
+        essences,
+        ..
+    } = ground;
     if merge.is_empty() && own.functions.is_empty() {
-        return OwnChange { after: essences.fresh.clone(), patch: Map::new() };
+        return OwnChange {
+            after: essences.fresh.clone(),
+            patch: Map::new(),
+        };
     }
     let mut object = body.value().clone();
     patches::merge_into(&mut object, &Value::Object(merge.clone()));
     // Functions that panic change nothing: then the whole patch is refused.
     let object = patches::transformed(&object, &own.functions).unwrap_or(object);
-    let after = essences::essence(&Body::new(object), essences.extras(), &storages.diffbase, &storages.progress);
+    let after = essences::essence(
+        &Body::new(object),
+        essences.extras(),
+        &storages.diffbase,
+        &storages.progress,
+    );
     let patch = match (&essences.fresh, &after) {
         (Value::Object(before), Value::Object(after)) => patches::between(before, after),
         _ => Map::new(),

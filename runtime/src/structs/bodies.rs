@@ -89,9 +89,7 @@ impl Body {
 
     /// `.metadata.finalizers`.
     pub fn finalizers(&self) -> impl Iterator<Item = &str> {
-        let list = self
-            .metadata()
-            .and_then(|meta| meta.get("finalizers")?.as_array());
+        let list = self.metadata().and_then(|meta| meta.get("finalizers")?.as_array());
         list.into_iter().flatten().filter_map(Value::as_str)
     }
 
@@ -125,9 +123,7 @@ impl Body {
     }
 
     fn texts(&self, stanza: &str) -> impl Iterator<Item = (&str, &str)> {
-        let map = self
-            .metadata()
-            .and_then(|meta| meta.get(stanza)?.as_object());
+        let map = self.metadata().and_then(|meta| meta.get(stanza)?.as_object());
         map.into_iter()
             .flatten()
             .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
@@ -160,10 +156,7 @@ mod tests {
             json!({"metadata": {}}),
         ] {
             let body = Body::new(value);
-            assert_eq!(
-                (body.name(), body.namespace(), body.uid()),
-                (None, None, None)
-            );
+            assert_eq!((body.name(), body.namespace(), body.uid()), (None, None, None));
             assert_eq!((body.spec(), body.status()), (None, None));
             assert_eq!(
                 body.labels().count() + body.annotations().count() + body.finalizers().count(),
@@ -186,10 +179,7 @@ mod tests {
     fn objects_without_uid_are_told_apart_by_their_names() {
         let body = Body::new(json!({"kind": "K", "apiVersion": "g/v1", "metadata": {"name": "n"}}));
         assert_eq!(body.key(), "K//g/v1//n//-//-");
-        assert_eq!(
-            Body::new(json!({"metadata": {"uid": "u", "name": "n"}})).key(),
-            "u"
-        );
+        assert_eq!(Body::new(json!({"metadata": {"uid": "u", "name": "n"}})).key(), "u");
         assert_eq!(Body::new(json!({})).key(), "-//-//-//-//-");
     }
 }

@@ -70,6 +70,7 @@ pub struct Diff(Arc<[DiffItem]>);
 
 impl Diff {
     /// The differences at or below a path, as seen from there (D-7).
+    #[must_use]
     pub fn reduce(&self, path: &FieldPath) -> Self {
         let keys = path.keys();
         if keys.is_empty() {
@@ -119,7 +120,7 @@ impl IntoIterator for Diff {
     type IntoIter = std::vec::IntoIter<DiffItem>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.to_vec().into_iter()
+        Vec::from(&self.0[..]).into_iter()
     }
 }
 
@@ -161,13 +162,7 @@ pub fn diff(old: Option<&Value>, new: Option<&Value>) -> Diff {
 /// The differences within a scope (D-6).
 pub(crate) fn diff_in(scope: Scope, old: Option<&Value>, new: Option<&Value>) -> Diff {
     let mut items = Vec::new();
-    collect(
-        present(old),
-        present(new),
-        scope,
-        &mut Vec::new(),
-        &mut items,
-    );
+    collect(present(old), present(new), scope, &mut Vec::new(), &mut items);
     Diff(items.into())
 }
 
@@ -189,11 +184,7 @@ fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => same_number(left, right),
         (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len()
-                && left
-                    .iter()
-                    .zip(right)
-                    .all(|(left, right)| same(left, right))
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
         }
         (Value::Object(_), Value::Object(_)) => equal(Some(left), Some(right)),
         _ => left == right,
@@ -214,13 +205,7 @@ fn same_number(left: &Number, right: &Number) -> bool {
     }
 }
 
-fn collect(
-    old: Option<&Value>,
-    new: Option<&Value>,
-    scope: Scope,
-    path: &mut Vec<String>,
-    items: &mut Vec<DiffItem>,
-) {
+fn collect(old: Option<&Value>, new: Option<&Value>, scope: Scope, path: &mut Vec<String>, items: &mut Vec<DiffItem>) {
     let mut item = |operation, old: Option<&Value>, new: Option<&Value>| {
         items.push(DiffItem {
             operation,
@@ -234,9 +219,7 @@ fn collect(
         (None, Some(_)) if scope == Scope::Left => {}
         (None, Some(_)) => item(Operation::Add, old, new),
         (Some(_), None) => item(Operation::Remove, old, new),
-        (Some(Value::Object(old)), Some(Value::Object(new))) => {
-            collect_maps(old, new, scope, path, items)
-        }
+        (Some(Value::Object(old)), Some(Value::Object(new))) => collect_maps(old, new, scope, path, items),
         (Some(left), Some(right)) if same(left, right) => {}
         (Some(_), Some(_)) => item(Operation::Change, old, new),
     }
@@ -254,9 +237,7 @@ fn collect_maps(
     let new_of = |key: &str| present(new.get(key));
     let added = new.keys().filter(|key| old_of(key).is_none());
     let removed = old.keys().filter(|key| new_of(key).is_none());
-    let common = old
-        .keys()
-        .filter(|key| old_of(key).is_some() && new_of(key).is_some());
+    let common = old.keys().filter(|key| old_of(key).is_some() && new_of(key).is_some());
     for key in added.chain(removed).chain(common) {
         path.push(key.clone());
         collect(old_of(key), new_of(key), scope, path, items);

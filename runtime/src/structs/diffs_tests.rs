@@ -1,8 +1,12 @@
+#![expect(clippy::needless_pass_by_value, reason = "tests read better so")]
+
 use super::*;
 use serde_json::json;
 
 fn brief(diff: &Diff) -> Vec<(Operation, String, Value, Value)> {
-    diff.iter().map(|item| (item.operation, item.path.join("."), item.old.clone(), item.new.clone())).collect()
+    diff.iter()
+        .map(|item| (item.operation, item.path.join("."), item.old.clone(), item.new.clone()))
+        .collect()
 }
 
 fn between(old: Value, new: Value) -> Vec<(Operation, String, Value, Value)> {
@@ -18,7 +22,10 @@ fn null_equals_absent_on_both_sides() {
         between(json!({"a": null}), json!({"a": {}})),
         [(Operation::Add, "a".into(), json!(null), json!({}))]
     );
-    assert_eq!(brief(&diff(None, Some(&json!({})))), [(Operation::Add, String::new(), json!(null), json!({}))]);
+    assert_eq!(
+        brief(&diff(None, Some(&json!({})))),
+        [(Operation::Add, String::new(), json!(null), json!({}))]
+    );
     assert!(diff(None, Some(&Value::Null)).is_empty());
 }
 
@@ -46,7 +53,10 @@ fn added_and_removed_trees_are_one_item() {
 // D-5
 #[test]
 fn the_order_is_added_removed_common_each_by_name() {
-    let items = between(json!({"r2": 1, "r1": 1, "c2": 1, "c1": 1}), json!({"a2": 1, "a1": 1, "c2": 2, "c1": 2}));
+    let items = between(
+        json!({"r2": 1, "r1": 1, "c2": 1, "c1": 1}),
+        json!({"a2": 1, "a1": 1, "c2": 2, "c1": 2}),
+    );
     let paths: Vec<_> = items.iter().map(|item| item.1.as_str()).collect();
     assert_eq!(paths, ["a1", "a2", "r1", "r2", "c1", "c2"]);
 }
@@ -70,7 +80,14 @@ fn one_equals_one_point_zero_but_not_true() {
 
 #[test]
 fn large_integers_are_told_apart() {
-    assert_eq!(between(json!({"a": 9_007_199_254_740_993_u64}), json!({"a": 9_007_199_254_740_992_u64})).len(), 1);
+    assert_eq!(
+        between(
+            json!({"a": 9_007_199_254_740_993_u64}),
+            json!({"a": 9_007_199_254_740_992_u64})
+        )
+        .len(),
+        1
+    );
     assert!(between(json!({"a": -1}), json!({"a": -1.0})).is_empty());
 }
 
@@ -81,7 +98,10 @@ fn a_reduction_shortens_paths_at_or_below_it() {
     let reduced = whole.reduce(&FieldPath::from("x"));
     assert_eq!(
         brief(&reduced),
-        [(Operation::Remove, "z".into(), json!(2), json!(null)), (Operation::Change, "y".into(), json!(1), json!(2))]
+        [
+            (Operation::Remove, "z".into(), json!(2), json!(null)),
+            (Operation::Change, "y".into(), json!(1), json!(2))
+        ]
     );
     assert_eq!(whole.reduce(&FieldPath::default()), whole);
     assert!(whole.reduce(&FieldPath::from("w")).is_empty());
@@ -110,7 +130,11 @@ fn a_reduction_looks_into_changed_mappings() {
     };
     let whole = Diff(vec![item].into());
     let operations = |dotted: &str| -> Vec<_> {
-        whole.reduce(&FieldPath::from(dotted)).iter().map(|item| item.operation).collect()
+        whole
+            .reduce(&FieldPath::from(dotted))
+            .iter()
+            .map(|item| item.operation)
+            .collect()
     };
     assert_eq!(operations("k.b"), [Operation::Add]);
     assert_eq!(operations("k.a"), [Operation::Remove]);
@@ -121,7 +145,10 @@ fn a_reduction_looks_into_changed_mappings() {
 // F-10
 #[test]
 fn a_change_of_presence_is_a_change() {
-    assert_eq!(between(json!({"a": {}}), json!({})), [(Operation::Remove, "a".into(), json!({}), json!(null))]);
+    assert_eq!(
+        between(json!({"a": {}}), json!({})),
+        [(Operation::Remove, "a".into(), json!({}), json!(null))]
+    );
 }
 
 #[test]
@@ -135,13 +162,28 @@ fn a_diff_is_shown_in_one_line_and_cut() {
 #[test]
 fn equality_agrees_with_emptiness_of_the_diff() {
     let values = [
-        json!(null), json!({}), json!({"a": null}), json!({"a": {}}), json!({"a": {"b": null}}), json!([null]),
-        json!([{}]), json!([{"a": null}]), json!(1), json!(1.0), json!(true), json!("1"), json!({"a": [1, {"b": 1.0}]}),
+        json!(null),
+        json!({}),
+        json!({"a": null}),
+        json!({"a": {}}),
+        json!({"a": {"b": null}}),
+        json!([null]),
+        json!([{}]),
+        json!([{"a": null}]),
+        json!(1),
+        json!(1.0),
+        json!(true),
+        json!("1"),
+        json!({"a": [1, {"b": 1.0}]}),
         json!({"a": [1.0, {"b": 1, "c": null}]}),
     ];
     for left in &values {
         for right in &values {
-            assert_eq!(equal(Some(left), Some(right)), diff(Some(left), Some(right)).is_empty(), "{left} {right}");
+            assert_eq!(
+                equal(Some(left), Some(right)),
+                diff(Some(left), Some(right)).is_empty(),
+                "{left} {right}"
+            );
         }
     }
 }

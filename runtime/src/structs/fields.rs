@@ -49,7 +49,7 @@ impl FieldPath {
             let (Some((key, rest)), Some(map)) = (keys.split_first(), value.as_object_mut()) else {
                 return false;
             };
-            let removed = match map.get_mut(key) {
+            match map.get_mut(key) {
                 None => false,
                 Some(_) if rest.is_empty() => map.remove(key).is_some(),
                 Some(inner) => {
@@ -59,8 +59,7 @@ impl FieldPath {
                     }
                     removed
                 }
-            };
-            removed
+            }
         }
         descend(from, &self.0);
     }
@@ -128,10 +127,7 @@ mod tests {
             FieldPath::from(["metadata", "labels", "a.b/c"]).resolve(&object),
             Some(&json!("x"))
         );
-        assert_eq!(
-            FieldPath::from("metadata.labels.a.b/c").resolve(&object),
-            None
-        );
+        assert_eq!(FieldPath::from("metadata.labels.a.b/c").resolve(&object), None);
     }
 
     #[test]

@@ -40,12 +40,12 @@ impl Patch {
 
     /// Changes below `.spec`.
     pub fn spec(&self, change: Value) {
-        self.merge(json!({"spec": change}));
+        self.merge_stanza("spec", change);
     }
 
     /// Changes below `.status`.
     pub fn status(&self, change: Value) {
-        self.merge(json!({"status": change}));
+        self.merge_stanza("status", change);
     }
 
     /// Changes of labels and annotations.
@@ -59,6 +59,10 @@ impl Patch {
         if let Value::Object(change) = change {
             compose(&mut self.lock().merge, change);
         }
+    }
+
+    fn merge_stanza(&self, stanza: &str, change: Value) {
+        compose(&mut self.lock().merge, Map::from_iter([(stanza.to_owned(), change)]));
     }
 
     /// A transformation that is applied to the newest known state of the object, and again if that turns out to be
@@ -128,7 +132,9 @@ impl MetaPatch<'_> {
     }
 
     fn set(self, stanza: &str, key: String, value: MetaValue) -> Self {
-        self.0.merge(json!({"metadata": {stanza: {key: value.0}}}));
+        let value = value.0.map_or(Value::Null, Value::String);
+        let change = Map::from_iter([(stanza.to_owned(), json!({key: value}))]);
+        self.0.merge_stanza("metadata", Value::Object(change));
         self
     }
 }
@@ -179,7 +185,7 @@ impl PatchContents {
     pub(crate) fn split_status(self, subresource: bool) -> (Option<Value>, Option<Value>) {
         let mut main = self.merge;
         let status = if subresource { main.remove("status") } else { None };
-        let main = (!main.is_empty()).then(|| Value::Object(main));
+        let main = (!main.is_empty()).then_some(Value::Object(main));
         (main, status.map(|status| json!({"status": status})))
     }
 }
@@ -275,7 +281,11 @@ pub(crate) fn json_operations(body: &Value, functions: &[PatchFunction]) -> Resu
         return Ok(Vec::new());
     }
     let changed = transformed(body, functions)?;
-    Ok(json_patch::diff(body, &changed).0.iter().map(|operation| json!(operation)).collect())
+    Ok(json_patch::diff(body, &changed)
+        .0
+        .iter()
+        .map(|operation| json!(operation))
+        .collect())
 }
 
 /// A transformation panicked; its message went to the standard error stream, as of any panic.
@@ -284,34 +294,20 @@ pub(crate) fn json_operations(body: &Value, functions: &[PatchFunction]) -> Resu
 pub(crate) struct FunctionPanicked;
 
 /// Makes a JSON patch fail unless the object is at this version. A patch that has such a test keeps only this one.
-pub(crate) fn with_version_test(
-    mut operations: Vec<Value>,
-    resource_version: Option<&str>,
-) -> Vec<Value> {
+pub(crate) fn with_version_test(mut operations: Vec<Value>, resource_version: Option<&str>) -> Vec<Value> {
     const PATH: &str = "/metadata/resourceVersion";
     operations.retain(|operation| operation["op"] != "test" || operation["path"] != PATH);
-    operations.insert(
-        0,
-        json!({"op": "test", "path": PATH, "value": resource_version}),
-    );
+    operations.insert(0, json!({"op": "test", "path": PATH, "value": resource_version}));
     operations
 }
 
 /// Splits off what goes to the `/status` URL.
-pub(crate) fn split_operations(
-    operations: Vec<Value>,
-    subresource: bool,
-) -> (Vec<Value>, Vec<Value>) {
+pub(crate) fn split_operations(operations: Vec<Value>, subresource: bool) -> (Vec<Value>, Vec<Value>) {
     let below_status = |operation: &Value| {
-        let path = operation
-            .get("path")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let path = operation.get("path").and_then(Value::as_str).unwrap_or_default();
         subresource && (path == "/status" || path.starts_with("/status/"))
     };
-    operations
-        .into_iter()
-        .partition(|operation| !below_status(operation))
+    operations.into_iter().partition(|operation| !below_status(operation))
 }
 
 #[cfg(test)]

@@ -11,7 +11,11 @@ fn clones_share_what_they_gather() {
     assert!(patch.is_empty());
     patch.clone().spec(json!({"a": 1}));
     patch.spec(json!({"b": null}));
-    patch.meta().label("l", "x").annotation("a", None).annotation("b", String::from("y"));
+    patch
+        .meta()
+        .label("l", "x")
+        .annotation("a", None)
+        .annotation("b", String::from("y"));
     let contents = patch.take();
     assert_eq!(
         Value::Object(contents.merge),
@@ -30,7 +34,10 @@ fn a_snapshot_brings_back_what_was_gathered_before() {
     patch.then(|_| {});
     patch.restore(before);
     let contents = patch.take();
-    assert_eq!((Value::Object(contents.merge), contents.functions.len()), (json!({"spec": {"a": 1}}), 0));
+    assert_eq!(
+        (Value::Object(contents.merge), contents.functions.len()),
+        (json!({"spec": {"a": 1}}), 0)
+    );
 }
 
 //
@@ -59,7 +66,10 @@ fn a_function_alone_makes_a_patch() {
 #[test]
 fn the_status_is_split_off_for_its_subresource_only() {
     let split = |merge: Value, subresource| {
-        let contents = PatchContents { merge: merge.as_object().unwrap().clone(), functions: Vec::new() };
+        let contents = PatchContents {
+            merge: merge.as_object().unwrap().clone(),
+            functions: Vec::new(),
+        };
         contents.split_status(subresource)
     };
     let both = json!({"spec": {"x": "y"}, "status": {"x": "y"}});
@@ -68,7 +78,10 @@ fn the_status_is_split_off_for_its_subresource_only() {
         (Some(json!({"spec": {"x": "y"}})), Some(json!({"status": {"x": "y"}})))
     );
     assert_eq!(split(both.clone(), false), (Some(both), None));
-    assert_eq!(split(json!({"status": null}), true), (None, Some(json!({"status": null}))));
+    assert_eq!(
+        split(json!({"status": null}), true),
+        (None, Some(json!({"status": null})))
+    );
     assert_eq!(split(json!({}), true), (None, None));
 }
 
@@ -120,7 +133,10 @@ fn a_function_that_panics_is_an_error_of_its_own() {
 #[test]
 fn the_version_test_comes_first_and_may_be_null() {
     let tested = with_version_test(vec![json!({"op": "remove", "path": "/spec"})], Some("5"));
-    assert_eq!(tested[0], json!({"op": "test", "path": "/metadata/resourceVersion", "value": "5"}));
+    assert_eq!(
+        tested[0],
+        json!({"op": "test", "path": "/metadata/resourceVersion", "value": "5"})
+    );
     assert_eq!(tested.len(), 2);
     assert_eq!(with_version_test(Vec::new(), None)[0]["value"], json!(null));
     let again = with_version_test(tested, Some("6"));
@@ -130,7 +146,14 @@ fn the_version_test_comes_first_and_may_be_null() {
 // whatever the functions do, the operations do the same.
 #[test]
 fn operations_reproduce_every_list_change() {
-    let lists = [json!([]), json!([1]), json!([1, 2, 3]), json!([3, 2]), json!([{"a": 1}, 2]), json!([2, {"a": 2}, 5, 6])];
+    let lists = [
+        json!([]),
+        json!([1]),
+        json!([1, 2, 3]),
+        json!([3, 2]),
+        json!([{"a": 1}, 2]),
+        json!([2, {"a": 2}, 5, 6]),
+    ];
     for before in &lists {
         for after in &lists {
             let (old, new) = (json!({"l": before}), after.clone());
@@ -156,10 +179,16 @@ fn results_are_delivered_under_the_whole_id() {
 //
 #[test]
 fn mapping_results_are_merged_shallowly() {
-    let mut merge = json!({"status": {"h": {"kept": 1, "a": {"x": 1}}, "s": 1}}).as_object().unwrap().clone();
+    let mut merge = json!({"status": {"h": {"kept": 1, "a": {"x": 1}}, "s": 1}})
+        .as_object()
+        .unwrap()
+        .clone();
     deliver(&mut merge, "h", json!({"a": {"y": 2}}));
     deliver(&mut merge, "s", json!({"m": 1}));
-    assert_eq!(Value::Object(merge), json!({"status": {"h": {"kept": 1, "a": {"y": 2}}, "s": {"m": 1}}}));
+    assert_eq!(
+        Value::Object(merge),
+        json!({"status": {"h": {"kept": 1, "a": {"y": 2}}, "s": {"m": 1}}})
+    );
 }
 
 // a patch that removes the whole status does not swallow the result.
