@@ -58,14 +58,27 @@ pub struct FileSet {
 impl FileSet {
     /// Adds a file without an owner or parts.
     pub fn add(&mut self, class: Class, path: impl Into<String>, contents: impl Into<String>) {
-        self.insert(path, File { contents: contents.into(), class, owner: None, parts: Vec::new() });
+        self.insert(
+            path,
+            File {
+                contents: contents.into(),
+                class,
+                owner: None,
+                parts: Vec::new(),
+            },
+        );
     }
 
     /// Adds a file that belongs to a resource.
     pub fn add_owned(&mut self, class: Class, path: impl Into<String>, contents: impl Into<String>, owner: &str) {
         self.insert(
             path,
-            File { contents: contents.into(), class, owner: Some(owner.to_owned()), parts: Vec::new() },
+            File {
+                contents: contents.into(),
+                class,
+                owner: Some(owner.to_owned()),
+                parts: Vec::new(),
+            },
         );
     }
 

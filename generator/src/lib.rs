@@ -78,5 +78,10 @@ pub fn generate(file_name: &str, text: &str, options: &Options) -> Result<Genera
         operator.runtime = runtime.clone();
     }
     let files = render::render(&operator);
-    Ok(Generated { document, operator, warnings, files })
+    Ok(Generated {
+        document,
+        operator,
+        warnings,
+        files,
+    })
 }

@@ -36,7 +36,11 @@ pub(crate) fn use_line(module: &str, mut names: Vec<&str>) -> String {
 pub(crate) fn signature(indent: usize, name: &str, argument: &str, output: &str) -> String {
     let pad = " ".repeat(indent);
     let line = format!("{pad}{name}({argument}) {output} {{");
-    if line.len() <= WIDTH { line } else { format!("{pad}{name}(\n{pad}    {argument},\n{pad}) {output} {{") }
+    if line.len() <= WIDTH {
+        line
+    } else {
+        format!("{pad}{name}(\n{pad}    {argument},\n{pad}) {output} {{")
+    }
 }
 
 /// Digits count as numbers, as in rustfmt since edition 2024.

@@ -21,6 +21,7 @@ fn manifest(runtime: &Path) -> String {
          [dependencies]\nkopf-runtime = {{ path = {:?} }}\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
          serde_json = \"1\"\ntracing = \"0.1\"\n\
          [dev-dependencies]\nkopf-testserver = {{ path = {:?} }}\n\
+         serde_yaml = {{ package = \"serde-saphyr\", version = \"2\", default-features = false, features = [\"deserialize\"] }}\n\
          tokio = {{ version = \"1\", default-features = false, features = [\"macros\", \"rt\", \"test-util\", \"time\"] }}\n\
          [workspace]\n",
         runtime.display().to_string(),

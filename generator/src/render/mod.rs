@@ -3,6 +3,7 @@
 mod docs;
 mod handlers;
 mod manifests;
+mod operator_test;
 mod project;
 mod registry;
 mod result;
@@ -25,6 +26,7 @@ pub fn render(operator: &Operator) -> FileSet {
         files.add_owned(Class::Generated, path, types::render(resource), &owner(resource));
     }
     handlers::render(operator, &mut files);
+    operator_test::render(operator, &mut files);
     project::render(operator, &mut files);
     manifests::render(operator, &mut files);
     if operator.runtime == RuntimeSource::Vendored {

@@ -98,7 +98,8 @@ fn description(operator: &Operator) -> String {
 struct Crates {
     serde: bool,
     serde_json: bool,
-    serde_json_in_tests: bool,
+    /// There is a seeded test, which reads YAML.
+    tests: bool,
 }
 
 impl Crates {
@@ -111,7 +112,7 @@ impl Crates {
         Self {
             serde: mentions("src/", "serde::"),
             serde_json: mentions("src/", "serde_json::"),
-            serde_json_in_tests: mentions("tests/", "serde_json::"),
+            tests: mentions("tests/", "serde_json::"),
         }
     }
 }
@@ -136,8 +137,14 @@ fn manifest(operator: &Operator, crates: Crates) -> String {
     dependencies.push(format!("tracing = {}", quoted(&workspace_version("tracing"))));
 
     let mut dev_dependencies = vec![format!("kopf-testserver = {{ path = {} }}", quoted(&testserver))];
-    if crates.serde_json_in_tests && !crates.serde_json {
+    if crates.tests && !crates.serde_json {
         dev_dependencies.push(serde_json);
+    }
+    if crates.tests {
+        let version = quoted(&workspace_version("serde_yaml"));
+        dev_dependencies.push(format!(
+            "serde_yaml = {{ package = \"serde-saphyr\", version = {version}, default-features = false, features = [\"deserialize\"] }}"
+        ));
     }
     let version = quoted(&workspace_version("tokio"));
     dev_dependencies.push(format!(
@@ -159,8 +166,11 @@ fn lock(operator: &Operator, crates: Crates) -> String {
     if crates.serde {
         dependencies.push("serde");
     }
-    if crates.serde_json || crates.serde_json_in_tests {
+    if crates.serde_json || crates.tests {
         dependencies.push("serde_json");
+    }
+    if crates.tests {
+        dependencies.push("serde-saphyr");
     }
     dependencies.sort_unstable();
     let root = Package {

@@ -340,7 +340,14 @@ fn settings(operator: &Operator) -> Vec<String> {
     ];
     settings.extend((!posting.enabled).then(|| "posting.enabled = false".to_owned()));
     settings.extend(posting.loggers.then(|| "posting.loggers = true".to_owned()));
-    settings.extend((posting.level != "info").then(|| format!("posting.level = {}.into()", literal(&posting.level))));
+    let level = match posting.level.as_str() {
+        "debug" => Some("DEBUG"),
+        "warning" => Some("WARN"),
+        "error" => Some("ERROR"),
+        // The runtime's default.
+        _ => None,
+    };
+    settings.extend(level.map(|level| format!("posting.level = tracing::Level::{level}")));
     settings
 }
 

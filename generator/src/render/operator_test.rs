@@ -1,0 +1,151 @@
+//! `tests/operator.rs`: a first test, which is the author's from then on.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::yaml::{Yaml, documents, map};
+use super::{owner, types};
+use crate::fileset::{Class, FileSet};
+use crate::model::{ChangeType, Handler, HandlerType, Operator, Origin, Resource};
+use crate::rustfmt::{WIDTH, version_order};
+use crate::template::fill;
+
+#[derive(Serialize)]
+struct Test {
+    uses: Vec<String>,
+    type_name: String,
+    namespace: String,
+    /// Whether the operator keeps the last handled state of the objects.
+    is_recorded: bool,
+    last_handled: String,
+    /// The declaration of the status key where the first result is stored.
+    result: Option<String>,
+    scene: Option<String>,
+    edits: Option<String>,
+    has_crds: bool,
+}
+
+/// Names which the test takes from elsewhere.
+const TAKEN: [&str; 8] = [
+    "Client",
+    "Error",
+    "Kind",
+    "Reference",
+    "Resource",
+    "Server",
+    "Value",
+    "Option",
+];
+
+/// Adds the test for the first kind that has handlers and a sample.
+pub(super) fn render(operator: &Operator, files: &mut FileSet) {
+    let has_work = |resource: &&Resource| !resource.samples.is_empty() && !resource.functions.is_empty();
+    let Some(resource) = operator.resources.iter().find(has_work) else {
+        return;
+    };
+    let is_taken = TAKEN.contains(&resource.type_name.as_str());
+    let (type_name, rename) = if is_taken {
+        ("Handled", " as Handled")
+    } else {
+        (resource.type_name.as_str(), "")
+    };
+    let generated = format!("use {}::generated", operator.crate_name.replace('-', "_"));
+    let mut uses = vec![("operator", format!("{generated}::operator;"))];
+    uses.push((
+        &resource.module,
+        format!("{generated}::{}::{}{rename};", resource.module, resource.type_name),
+    ));
+    uses.sort_by(|(a, _), (b, _)| version_order(a, b));
+
+    let is_recorded = !resource.handlers.is_empty()
+        && resource
+            .functions
+            .iter()
+            .any(|function| !function.change_types.is_empty());
+    let prefix = &operator.persistence.prefix;
+    let values = Test {
+        uses: uses.into_iter().map(|(_, line)| line).collect(),
+        type_name: type_name.to_owned(),
+        namespace: namespace(resource),
+        is_recorded,
+        last_handled: constant("LAST_HANDLED", &format!("{prefix}/last-handled-configuration")),
+        result: first_result(resource).map(|key| constant("RESULT", &key)),
+        scene: scene(resource),
+        edits: edits(&resource.samples[0].then).filter(|_| is_recorded),
+        has_crds: operator
+            .resources
+            .iter()
+            .any(|resource| matches!(resource.origin, Origin::Own(_))),
+    };
+    files.add_owned(
+        Class::Seeded,
+        "tests/operator.rs",
+        fill("tests/operator.rs", &values),
+        &owner(resource),
+    );
+}
+
+fn namespace(resource: &Resource) -> String {
+    if !resource.reference.namespaced {
+        return "None".to_owned();
+    }
+    let object = &resource.samples[0].object;
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+    format!("Some({namespace:?})")
+}
+
+fn constant(name: &str, text: &str) -> String {
+    let line = format!("const {name}: &str = {text:?};");
+    if line.len() <= WIDTH {
+        line
+    } else {
+        format!("const {name}: &str =\n    {text:?};")
+    }
+}
+
+/// Where the result of a function is stored that is called for each new object.
+fn first_result(resource: &Resource) -> Option<String> {
+    let Origin::Own(own) = &resource.origin else {
+        return None;
+    };
+    let returns = |name: &str| {
+        let function = resource.functions.iter().find(|function| function.name == name)?;
+        types::result_place(own, function.returns.as_ref()?).map(str::to_owned)
+    };
+    let created = |handler: &&Handler| handler.handler_type == HandlerType::Change(ChangeType::Create);
+    let handlers = resource
+        .handlers
+        .iter()
+        .filter(created)
+        .map(|handler| handler.function.as_str());
+    let timers = resource.timers.iter().map(|timer| timer.function.as_str());
+    match handlers.clone().find_map(returns) {
+        Some(key) => Some(key),
+        None if resource.handlers.is_empty() => timers.into_iter().find_map(returns),
+        None => None,
+    }
+}
+
+/// The sample's namespace, unless every cluster has it.
+fn scene(resource: &Resource) -> Option<String> {
+    let name = resource.samples[0].object["metadata"]["namespace"].as_str()?;
+    let namespace = map! { "apiVersion" => "v1", "kind" => "Namespace", "metadata" => map! { "name" => name } };
+    (name != "default").then(|| multi_line(&documents(&[namespace])))
+}
+
+fn edits(then: &[Value]) -> Option<String> {
+    let edits: Vec<_> = then.iter().map(Yaml::object).collect();
+    (!edits.is_empty()).then(|| multi_line(&documents(&edits)))
+}
+
+/// A string literal that keeps its lines, raw if it has to be.
+fn multi_line(text: &str) -> String {
+    if !text.contains(['"', '\\']) {
+        return format!("\"\n{text}\"");
+    }
+    let mut hashes = String::from("#");
+    while text.contains(&format!("\"{hashes}")) {
+        hashes.push('#');
+    }
+    format!("r{hashes}\"\n{text}\"{hashes}")
+}
