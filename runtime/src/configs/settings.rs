@@ -10,8 +10,6 @@ use super::conventions;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The process as a whole.
-    pub process: ProcessSettings,
     /// Kubernetes events about objects.
     pub posting: PostingSettings,
     /// Watch streams.
@@ -20,8 +18,6 @@ pub struct Settings {
     pub queueing: QueueingSettings,
     /// Calls of handlers.
     pub execution: ExecutionSettings,
-    /// Timers.
-    pub background: BackgroundSettings,
     /// Requests to the Kubernetes API other than watches.
     pub networking: NetworkingSettings,
     /// What is kept on objects.
@@ -35,22 +31,6 @@ impl Settings {
         conventions::validate_prefix(prefix).map_err(|error| format!("settings.persistence.prefix: {error}"))?;
         conventions::validate_qualified_name(finalizer)
             .map_err(|error| format!("settings.persistence.finalizer: {error}"))
-    }
-}
-
-/// The process as a whole.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ProcessSettings {
-    /// The process is killed this long after it was told to exit; `None` for never. Default: 10 minutes.
-    pub ultimate_exiting_timeout: Option<Duration>,
-}
-
-impl Default for ProcessSettings {
-    fn default() -> Self {
-        Self {
-            ultimate_exiting_timeout: Some(Duration::from_secs(600)),
-        }
     }
 }
 
@@ -91,10 +71,6 @@ impl Default for PostingSettings {
 pub struct WatchingSettings {
     /// How long the server is asked to keep one watch open; `None` leaves it to the server. Default: none.
     pub server_timeout: Option<Duration>,
-    /// How long one watch is kept open from our side; `None` for no limit. Default: none.
-    pub client_timeout: Option<Duration>,
-    /// Limit of connecting; `None` for the client's own. Default: none.
-    pub connect_timeout: Option<Duration>,
     /// A stream without any sign of life for so long is opened anew; `None` for never. Default: 70 seconds.
     pub inactivity_timeout: Option<Duration>,
     /// The pause before a stream is opened anew. Default: 0.1 seconds.
@@ -105,8 +81,6 @@ impl Default for WatchingSettings {
     fn default() -> Self {
         Self {
             server_timeout: None,
-            client_timeout: None,
-            connect_timeout: None,
             inactivity_timeout: Some(Duration::from_secs(70)),
             reconnect_backoff: Duration::from_millis(100),
         }
@@ -117,12 +91,6 @@ impl Default for WatchingSettings {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct QueueingSettings {
-    /// How many objects of a kind are processed at once; `None` for no limit. Default: none.
-    pub worker_limit: Option<usize>,
-    /// A worker without work ends after this time. Default: 5 seconds.
-    pub idle_timeout: Duration,
-    /// How long workers may finish their work when watching ends. Default: 2 seconds.
-    pub exit_timeout: Duration,
     /// Waits after errors of the framework itself, one after another; the last one repeats. Default: 1, 1, 2,
     /// 3, 5, … 610 seconds.
     pub error_delays: Vec<Duration>,
@@ -132,9 +100,6 @@ impl Default for QueueingSettings {
     fn default() -> Self {
         let seconds = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610];
         Self {
-            worker_limit: None,
-            idle_timeout: Duration::from_secs(5),
-            exit_timeout: Duration::from_secs(2),
             error_delays: seconds.map(Duration::from_secs).to_vec(),
         }
     }
@@ -176,44 +141,18 @@ impl Default for ExecutionSettings {
     }
 }
 
-/// Timers.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct BackgroundSettings {
-    /// How often a timer that was told to stop is looked at (T-1). Default: 60 seconds.
-    pub cancellation_polling: Duration,
-}
-
-impl Default for BackgroundSettings {
-    fn default() -> Self {
-        Self {
-            cancellation_polling: Duration::from_secs(60),
-        }
-    }
-}
-
 /// Requests to the Kubernetes API other than watches.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NetworkingSettings {
     /// Limit of one request. Default: 5 minutes.
     pub request_timeout: Duration,
-    /// Limit of connecting; `None` for the client's own. Default: none.
-    pub connect_timeout: Option<Duration>,
-    /// Waits before a failed request is repeated, as many times as there are waits. Default: 1, 1, 2, 3, 5, 8,
-    /// 13, 21 seconds.
-    pub error_backoffs: Vec<Duration>,
-    /// Whether to take the server's interval for repeating even if it is shorter than ours. Default: false.
-    pub enforce_retry_after: bool,
 }
 
 impl Default for NetworkingSettings {
     fn default() -> Self {
         Self {
             request_timeout: Duration::from_secs(300),
-            connect_timeout: None,
-            error_backoffs: [1, 1, 2, 3, 5, 8, 13, 21].map(Duration::from_secs).to_vec(),
-            enforce_retry_after: false,
         }
     }
 }
@@ -226,8 +165,6 @@ pub struct PersistenceSettings {
     pub prefix: String,
     /// The name of the operator's finalizer (Z-1). Default: `kopf.zalando.org/KopfFinalizerMarker`.
     pub finalizer: String,
-    /// How long the echo of an own patch is waited for (W-1); zero for not at all. Default: 5 seconds.
-    pub consistency_timeout: Duration,
 }
 
 impl Default for PersistenceSettings {
@@ -235,7 +172,6 @@ impl Default for PersistenceSettings {
         Self {
             prefix: "kopf.zalando.org".to_owned(),
             finalizer: "kopf.zalando.org/KopfFinalizerMarker".to_owned(),
-            consistency_timeout: Duration::from_secs(5),
         }
     }
 }
@@ -250,10 +186,6 @@ mod tests {
         let settings = Settings::default();
         assert_eq!(settings.queueing.error_delays.len(), 15);
         assert_eq!(settings.queueing.error_delays.last(), Some(&Duration::from_secs(610)));
-        assert_eq!(
-            settings.networking.error_backoffs.iter().sum::<Duration>(),
-            Duration::from_secs(54)
-        );
         assert_eq!(settings.persistence.finalizer, "kopf.zalando.org/KopfFinalizerMarker");
         assert_eq!(settings.watching.inactivity_timeout, Some(Duration::from_secs(70)));
         assert_eq!(settings.execution.lifecycle, Lifecycle::Asap);

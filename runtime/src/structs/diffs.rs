@@ -144,18 +144,7 @@ pub(crate) enum Scope {
 }
 
 /// The differences between two values; null is absent.
-///
-/// ```
-/// use kopf_runtime::{Operation, diff};
-/// use serde_json::json;
-///
-/// let diff = diff(Some(&json!({"spec": {"size": 1}})), Some(&json!({"spec": {"size": 2}})));
-/// assert_eq!(diff.len(), 1);
-/// assert_eq!(diff[0].operation, Operation::Change);
-/// assert_eq!(diff[0].path, ["spec", "size"]);
-/// assert_eq!(diff.to_string(), "change spec.size: 1 -> 2");
-/// ```
-pub fn diff(old: Option<&Value>, new: Option<&Value>) -> Diff {
+pub(crate) fn diff(old: Option<&Value>, new: Option<&Value>) -> Diff {
     diff_in(Scope::Full, old, new)
 }
 

@@ -30,14 +30,6 @@ pub(crate) type PatchFunction = Arc<dyn Fn(&mut Value) + Send + Sync>;
 pub struct Patch(Arc<Mutex<PatchContents>>);
 
 impl Patch {
-    /// Starts with functions that are still to be applied.
-    pub(crate) fn preloaded(functions: Vec<PatchFunction>) -> Self {
-        Self(Arc::new(Mutex::new(PatchContents {
-            merge: Map::new(),
-            functions,
-        })))
-    }
-
     /// Changes below `.spec`.
     pub fn spec(&self, change: Value) {
         self.merge_stanza("spec", change);
