@@ -15,18 +15,21 @@ const RUNTIME: &[&[&str]] = &[
     &["engines"],
     &["reactor"],
     &["options"],
-    &["arguments", "resource", "served"],
+    &["arguments", "resource"],
+    &["served"],
     &["logging"],
     &["operator", "cli"],
     &["lib"],
 ];
 
 const GENERATOR: &[&[&str]] = &[
-    &["naming", "diagnostic"],
-    &["spec", "model", "fileset"],
-    &["load", "template", "lock"],
+    &["naming", "diagnostic", "rustfmt"],
+    &["model", "fileset"],
+    &["spec", "template", "lock", "cargo_lock"],
+    &["load"],
     &["lower", "render", "write"],
     &["lib"],
+    &["trial"],
     &["cli"],
     &["main"],
 ];
@@ -35,7 +38,6 @@ const GENERATOR: &[&[&str]] = &[
 const TOGETHER: &[(&str, &str)] = &[
     ("arguments", "resource"), // an argument struct is typed by its kind, a resource registers handlers by their arguments
     ("operator", "cli"),       // `Operator::main` is the command line
-    ("lib", "cli"),            // the pipeline is offered by the library and driven by the command line
 ];
 
 /// Within the lower layers of the runtime, siblings that must not know each other.

@@ -1,1 +1,114 @@
-//! Generated projects.
+//! Generated projects, written to folders of their own and handed to cargo.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use kopf_gen::model::RuntimeSource;
+use kopf_gen::{Options, lock, lock::Lock, write};
+
+use crate::workspace;
+
+/// A generated project in a temporary folder.
+#[derive(Debug)]
+pub struct Project {
+    folder: tempfile::TempDir,
+}
+
+impl Project {
+    /// Generates a spec, with the runtime of this workspace, so that all projects share one compiled copy.
+    ///
+    /// # Panics
+    /// If the spec is not valid.
+    #[must_use]
+    pub fn of(spec: &str) -> Self {
+        let options = Options::default().runtime(RuntimeSource::Path(workspace().display().to_string()));
+        Self::generate(spec, &options)
+    }
+
+    /// Generates a spec as it is, by default with its own copy of the runtime.
+    ///
+    /// # Panics
+    /// If the spec is not valid.
+    #[must_use]
+    pub fn vendored(spec: &str) -> Self {
+        Self::generate(spec, &Options::default())
+    }
+
+    fn generate(spec: &str, options: &Options) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let generated = match kopf_gen::generate("operator.yaml", spec, options) {
+            Ok(generated) => generated,
+            Err(diagnostics) => panic!("{}", diagnostics.render(false)),
+        };
+        std::fs::write(folder.path().join("operator.yaml"), spec).expect("the folder is writable");
+        let persistence = &generated.operator.persistence;
+        let (prefix, finalizer) = (persistence.prefix.clone(), persistence.finalizer.clone());
+        let record = Lock::new(generated.document.digest(), lock::Persistence { prefix, finalizer });
+        let plan = write::plan(folder.path(), &generated.files, None, record, write::Options::default());
+        plan.expect("nothing is in the way").apply(folder.path()).expect("the project can be written");
+        Self { folder }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Replaces a file of the project.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn put(&self, file: &str, text: &str) {
+        std::fs::write(self.path().join(file), text).expect("the file can be written");
+    }
+
+    /// Runs cargo in the project, with the target folder that all projects share.
+    ///
+    /// # Panics
+    /// If cargo cannot be started.
+    pub fn cargo(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new("cargo");
+        command.args(arguments).current_dir(self.path()).env("CARGO_TARGET_DIR", target()).env("CARGO_TERM_COLOR", "never");
+        // What the outer cargo says of this package must not be taken for the project's.
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "CARGO" {
+                command.env_remove(name);
+            }
+        }
+        command.output().expect("cargo can be started")
+    }
+
+    /// Runs cargo and expects success.
+    ///
+    /// # Panics
+    /// With cargo's output, if it fails.
+    pub fn cargo_ok(&self, arguments: &[&str]) {
+        let output = self.cargo(arguments);
+        let text = String::from_utf8_lossy(&output.stderr);
+        let more = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "cargo {} failed in {}:\n{text}{more}", arguments.join(" "), self.path().display());
+    }
+
+    /// Builds the operator's program and says where it is.
+    ///
+    /// # Panics
+    /// If it does not build.
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.cargo_ok(&["build", "--locked"]);
+        // Another project of that name may be built into the same place later.
+        let copy = self.path().join(format!("{name}-program"));
+        std::fs::copy(target().join("debug").join(name), &copy).expect("the program was built");
+        copy
+    }
+}
+
+/// One target folder for all generated projects, beside this test's own.
+#[must_use]
+pub fn target() -> PathBuf {
+    let test = std::env::current_exe().expect("the test has a path");
+    let target = test.ancestors().nth(3).expect("tests are built into target/<profile>/deps");
+    target.join("projects")
+}

@@ -1,0 +1,21 @@
+//! The argument is left out.
+
+use kopf_runtime::{Change, HandlerResult};
+
+use crate::generated::bucket::{Bucket, ProvisionResult};
+
+pub async fn provision(_: Change<Bucket>) -> HandlerResult<ProvisionResult> {
+    Ok(ProvisionResult::default())
+}
+
+pub async fn reconfigure() -> HandlerResult {
+    Ok(())
+}
+
+pub async fn resize(_: Change<Bucket>) -> HandlerResult {
+    Ok(())
+}
+
+pub async fn release(_: Change<Bucket>) -> HandlerResult {
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! An argument that there is not.
+
+use kopf_runtime::{Change, HandlerResult};
+
+use crate::generated::bucket::{Bucket, ProvisionResult};
+
+pub async fn provision(_: Change<Bucket>) -> HandlerResult<ProvisionResult> {
+    Ok(ProvisionResult::default())
+}
+
+pub async fn reconfigure(Change { retries, .. }: Change<Bucket>) -> HandlerResult {
+    Ok(())
+}
+
+pub async fn resize(_: Change<Bucket>) -> HandlerResult {
+    Ok(())
+}
+
+pub async fn release(_: Change<Bucket>) -> HandlerResult {
+    Ok(())
+}
