@@ -9,5 +9,6 @@ pub(crate) mod handlers;
 pub(crate) mod invocation;
 pub(crate) mod planning;
 pub(crate) mod registries;
+mod selection;
 pub(crate) mod settling;
 pub(crate) mod stoppers;
