@@ -5,28 +5,25 @@ use std::cmp::Ordering;
 /// The width that rustfmt keeps to.
 pub(crate) const WIDTH: usize = 100;
 
-/// One `use` item as rustfmt writes it.
+/// How wide several arguments of a call may be together.
+pub(crate) const CALL_WIDTH: usize = 60;
+
+/// One `use` item as rustfmt writes it; it leaves the last column free.
 pub(crate) fn use_line(module: &str, mut names: Vec<&str>) -> String {
+    const ROOM: usize = WIDTH - 1;
     names.sort_by(|a, b| version_order(a, b));
-    let line = match names.as_slice() {
-        [name] => return format!("use {module}::{name};"),
-        _ => format!("use {module}::{{{}}};", names.join(", ")),
-    };
-    if line.len() <= WIDTH {
+    if let [name] = names.as_slice() {
+        return format!("use {module}::{name};");
+    }
+    let line = format!("use {module}::{{{}}};", names.join(", "));
+    if line.len() < ROOM {
         return line;
     }
-    let mut rows = vec![String::new()];
+    let mut rows: Vec<String> = Vec::new();
     for name in names {
-        let row = rows.last_mut().expect("there is always a row");
-        let longer = if row.is_empty() {
-            format!("    {name},")
-        } else {
-            format!("{row} {name},")
-        };
-        if longer.len() <= WIDTH || row.is_empty() {
-            *row = longer;
-        } else {
-            rows.push(format!("    {name},"));
+        match rows.last_mut() {
+            Some(row) if row.len() + name.len() + 2 <= ROOM => row.push_str(&format!(" {name},")),
+            _ => rows.push(format!("    {name},")),
         }
     }
     format!("use {module}::{{\n{}\n}};", rows.join("\n"))

@@ -11,7 +11,7 @@ use super::scope::Scope;
 use super::types;
 use crate::fileset::{Class, File, FileSet, Part};
 use crate::model::{ChangeType, ErrorsMode, Family, Function, Operator, Origin, Resource};
-use crate::rustfmt::{WIDTH, signature, version_order};
+use crate::rustfmt::{CALL_WIDTH, WIDTH, signature, version_order};
 use crate::template::fill;
 
 #[derive(Serialize)]
@@ -114,16 +114,10 @@ fn stub(resource: &Resource, function: &Function, scope: &mut Scope) -> String {
     let output = format!("-> {result}{}", returns.unwrap_or_default());
     text.push_str(&signature(0, &head, &argument(&family, &bindings, &kind), &output));
     let value = match &function.returns {
-        Some(returns) => first_value(returns, &function.name, &mut |name| scope.own(&module, name)),
+        Some(returns) => first_value(returns, &function.name, 4, &mut |name| scope.own(&module, name)),
         None => Expression::Plain("()".to_owned()),
     };
-    write!(
-        text,
-        "\n{log}    // TODO: {}\n    Ok({})\n}}",
-        to_do(function),
-        value.layout(4)
-    )
-    .expect("a String takes all");
+    write!(text, "\n{log}    // TODO: {}\n{}\n}}", to_do(function), value.as_ok()).expect("a String takes all");
     text
 }
 
@@ -133,53 +127,63 @@ fn argument(family: &str, bindings: &[&str], kind: &str) -> String {
 
 /// What the stub takes from its argument, and the log line which uses it.
 fn body(resource: &Resource, function: &Function, family: &str, kind: &str) -> (Vec<&'static str>, String) {
-    let name = &resource.reference.kind;
-    let (bindings, log) = match (function.family, function.change_types.as_slice()) {
-        (Family::Change, [ChangeType::Create]) => (vec!["name"], vec![format!("\"Created {name} {{name}}\"")]),
-        (Family::Change, [ChangeType::Resume]) => (vec!["name"], vec![format!("\"Resumed {name} {{name}}\"")]),
-        (Family::Change, [ChangeType::Delete]) => (vec!["name"], vec![format!("\"Deleting {name} {{name}}\"")]),
-        (Family::Change, [ChangeType::Update]) => (
-            vec!["name", "diff"],
-            vec![format!("\"Updated {name} {{name}}: {{diff}}\"")],
-        ),
-        (Family::Change, [ChangeType::Field]) => {
-            let field = fields(resource, function)
-                .first()
-                .map_or_else(|| "field".to_owned(), |field| escaped(field));
-            let message = format!("\"Changed {field} of {name} {{name}}: {{old:?}} to {{new:?}}\"");
-            (vec!["name", "old", "new"], vec![message])
-        }
-        (Family::Change, _) => (
-            vec!["name", "reason"],
-            vec![format!("\"Handling {{reason}} of {name} {{name}}\"")],
-        ),
-        (Family::Event, _) => (
-            vec!["name", "event"],
-            vec![
-                format!("\"Observed an event of {name} {{name}}: {{}}\""),
-                "event[\"type\"]".to_owned(),
-            ],
-        ),
-        (Family::Timer, _) => (vec!["name"], vec![format!("\"Checking {name} {{name}}\"")]),
-    };
+    let (bindings, message, rest) = log_of(function);
     // rustfmt would break the pattern itself, which reads worse than a stub with fewer bindings.
     if argument(family, &bindings, kind).len() + 5 > WIDTH {
-        return (vec!["name"], log_call(&[format!("\"Handling {name} {{name}}\"")]));
+        return (vec!["name"], "    tracing::info!(\"Handling {name}\");\n".to_owned());
     }
-    (bindings, log_call(&log))
+    let fields = fields(resource, function);
+    let field = escaped(fields.first().map_or("field", String::as_str));
+    let full = message
+        .replace("KIND", &resource.reference.kind)
+        .replace("FIELD", &field);
+    let short = message.replace("KIND ", "").replace("FIELD of ", "");
+    let candidates = [full, short].map(|message| log_call(&message, rest));
+    (bindings, candidates.into_iter().flatten().next().unwrap_or_default())
 }
 
-/// On one line, or with an argument a line; rustfmt leaves alone what fits neither way.
-fn log_call(arguments: &[String]) -> String {
-    let line = format!("    tracing::info!({});\n", arguments.join(", "));
-    let is_wide = arguments.iter().any(|argument| argument.len() + 9 > WIDTH);
-    if line.trim_end().len() <= WIDTH || is_wide {
-        return line;
+/// The bindings, the message and what else goes into it.
+fn log_of(function: &Function) -> (Vec<&'static str>, &'static str, Option<&'static str>) {
+    match (function.family, function.change_types.as_slice()) {
+        (Family::Change, [ChangeType::Create]) => (vec!["name"], "Created KIND {name}", None),
+        (Family::Change, [ChangeType::Resume]) => (vec!["name"], "Resumed KIND {name}", None),
+        (Family::Change, [ChangeType::Delete]) => (vec!["name"], "Deleting KIND {name}", None),
+        (Family::Change, [ChangeType::Update]) => (vec!["name", "diff"], "Updated KIND {name}: {diff}", None),
+        (Family::Change, [ChangeType::Field]) => (
+            vec!["name", "old", "new"],
+            "Changed FIELD of KIND {name}: {old:?} to {new:?}",
+            None,
+        ),
+        (Family::Change, _) => (vec!["name", "reason"], "Handling {reason} of KIND {name}", None),
+        (Family::Event, _) => (
+            vec!["name", "event"],
+            "Observed an event of KIND {name}: {}",
+            Some("event[\"type\"]"),
+        ),
+        (Family::Timer, _) => (vec!["name"], "Checking KIND {name}", None),
     }
-    format!(
-        "    tracing::info!(\n        {}\n    );\n",
-        arguments.join(",\n        ")
-    )
+}
+
+/// On one line, or with an argument a line; nothing if it fits neither way.
+fn log_call(message: &str, rest: Option<&str>) -> Option<String> {
+    let arguments: Vec<String> = [format!("\"{message}\"")]
+        .into_iter()
+        .chain(rest.map(str::to_owned))
+        .collect();
+    let inner = arguments.join(", ");
+    // rustfmt lets a single argument be as wide as the line.
+    let limit = if rest.is_some() { CALL_WIDTH } else { WIDTH };
+    let line = format!("    tracing::info!({inner});\n");
+    if inner.len() <= limit && line.trim_end().len() <= WIDTH {
+        return Some(line);
+    }
+    let fits = arguments.iter().all(|argument| argument.len() + 9 <= WIDTH);
+    fits.then(|| {
+        format!(
+            "    tracing::info!(\n        {}\n    );\n",
+            arguments.join(",\n        ")
+        )
+    })
 }
 
 /// For a string literal with placeholders.

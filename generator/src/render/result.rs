@@ -2,6 +2,7 @@
 
 use super::types::{can_default, others_name};
 use crate::model::{ObjectSchema, Presence, Scalar, Schema, Shape};
+use crate::rustfmt::{CALL_WIDTH, WIDTH};
 
 /// The type of a result; `name` says how the file calls a generated type.
 pub(super) fn type_name(schema: &Schema, name: &mut dyn FnMut(&str) -> String) -> String {
@@ -31,13 +32,18 @@ pub(super) enum Expression {
     Struct(String, Vec<(String, Expression)>),
 }
 
-/// A first value that compiles; texts say that `function` is done.
-pub(super) fn first_value(schema: &Schema, function: &str, name: &mut dyn FnMut(&str) -> String) -> Expression {
+/// A first value that compiles, for a line that starts at `column`; texts say that `function` is done.
+pub(super) fn first_value(
+    schema: &Schema,
+    function: &str,
+    column: usize,
+    name: &mut dyn FnMut(&str) -> String,
+) -> Expression {
     if schema.nullable {
         return Expression::Plain("None".to_owned());
     }
     let plain = match &schema.shape {
-        Shape::Scalar(Scalar::String) if is_free_text(schema) => done(function),
+        Shape::Scalar(Scalar::String) if is_free_text(schema) => done(function, column),
         Shape::Scalar(Scalar::String) => "String::new()".to_owned(),
         Shape::Scalar(Scalar::Integer | Scalar::Int32) => "0".to_owned(),
         Shape::Scalar(Scalar::Number) => "0.0".to_owned(),
@@ -46,7 +52,7 @@ pub(super) fn first_value(schema: &Schema, function: &str, name: &mut dyn FnMut(
             let variant = variants.first().map_or("", |(_, variant)| variant.as_str());
             format!("{}::{variant}", name(type_name))
         }
-        Shape::Object(object) => return struct_value(object, function, name),
+        Shape::Object(object) => return struct_value(object, function, column, name),
         Shape::List(_) => "Vec::new()".to_owned(),
         Shape::Any | Shape::Raw(_) => "serde_json::Value::Null".to_owned(),
         Shape::Map(_) | Shape::Known { .. } => "Default::default()".to_owned(),
@@ -54,8 +60,16 @@ pub(super) fn first_value(schema: &Schema, function: &str, name: &mut dyn FnMut(
     Expression::Plain(plain)
 }
 
-fn done(function: &str) -> String {
-    format!("format!(\"{function} of {{name}} is done\")")
+/// Short enough for the line, unless the field's name alone fills it.
+fn done(function: &str, column: usize) -> String {
+    let long = format!("format!(\"{function} of {{name}} is done\")");
+    // `Some(` and `),` may stand around it.
+    let fits = long.len() <= CALL_WIDTH && column + long.len() + 8 <= WIDTH;
+    if fits {
+        long
+    } else {
+        "format!(\"{name} is done\")".to_owned()
+    }
 }
 
 /// Whether any words will do.
@@ -65,12 +79,21 @@ fn is_free_text(schema: &Schema) -> bool {
         .any(|keyword| schema.keywords.contains_key(*keyword))
 }
 
+fn is_struct(schema: &Schema) -> bool {
+    !schema.nullable && matches!(schema.shape, Shape::Object(_))
+}
+
 /// Whether a value is the stub's to give rather than `Default`'s.
 fn is_filled(schema: &Schema) -> bool {
     !schema.nullable && matches!(schema.shape, Shape::Scalar(Scalar::String)) && is_free_text(schema)
 }
 
-fn struct_value(object: &ObjectSchema, function: &str, name: &mut dyn FnMut(&str) -> String) -> Expression {
+fn struct_value(
+    object: &ObjectSchema,
+    function: &str,
+    column: usize,
+    name: &mut dyn FnMut(&str) -> String,
+) -> Expression {
     let type_name = name(&object.type_name);
     if can_default(object) && !object.fields.iter().any(|field| is_filled(&field.schema)) {
         return Expression::Plain(format!("{type_name}::default()"));
@@ -79,14 +102,17 @@ fn struct_value(object: &ObjectSchema, function: &str, name: &mut dyn FnMut(&str
         .fields
         .iter()
         .map(|field| {
+            let inner = column + 4;
+            let column = inner + field.rust_name.len() + 2;
             let value = match field.presence {
-                Presence::Required => first_value(&field.schema, function, name),
+                Presence::Required if is_struct(&field.schema) => first_value(&field.schema, function, inner, name),
+                Presence::Required => first_value(&field.schema, function, column, name),
                 Presence::Optional if is_filled(&field.schema) => {
-                    Expression::Plain(format!("Some({})", done(function)))
+                    Expression::Plain(format!("Some({})", done(function, column)))
                 }
                 Presence::Optional => Expression::Plain("None".to_owned()),
-                Presence::Defaulted if is_filled(&field.schema) => Expression::Plain(done(function)),
-                Presence::Defaulted => first_value(&field.schema, function, name),
+                Presence::Defaulted if is_filled(&field.schema) => Expression::Plain(done(function, column)),
+                Presence::Defaulted => first_value(&field.schema, function, column, name),
             };
             (field.rust_name.clone(), value)
         })
@@ -98,8 +124,18 @@ fn struct_value(object: &ObjectSchema, function: &str, name: &mut dyn FnMut(&str
 }
 
 impl Expression {
+    /// `Ok(…)` at the end of a function.
+    pub(super) fn as_ok(&self) -> String {
+        match self {
+            Self::Struct(name, _) if name.len() + 2 > CALL_WIDTH && self.on_one_line().is_none() => {
+                format!("    Ok(\n        {},\n    )", self.layout(8))
+            }
+            _ => format!("    Ok({})", self.layout(4)),
+        }
+    }
+
     /// The text at an indentation, with what stands around it.
-    pub(super) fn layout(&self, indent: usize) -> String {
+    fn layout(&self, indent: usize) -> String {
         match self {
             Self::Plain(text) => text.clone(),
             Self::Struct(name, fields) if fields.is_empty() => format!("{name} {{}}"),

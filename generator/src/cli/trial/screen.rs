@@ -1,0 +1,127 @@
+//! What a trial shows: sections of short, aligned lines on stdout.
+
+use std::io::IsTerminal as _;
+use std::{env, io};
+
+use crate::cli::output;
+
+/// How a text is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    Quiet,
+    Good,
+    Careful,
+    Bad,
+}
+
+/// The width of the labels of the first lines.
+const FACTS: usize = 9;
+
+/// The lines of a trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Screen {
+    color: bool,
+    /// Width of the labels below a step.
+    labels: usize,
+}
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            color: io::stdout().is_terminal() && !plain,
+            labels: "status".len(),
+        }
+    }
+
+    /// Makes the labels below a step as wide as the widest of these, within reason.
+    pub(super) fn fit_labels<'a>(&mut self, labels: impl IntoIterator<Item = &'a str>) {
+        const WIDEST: usize = 24;
+        let widths = labels.into_iter().map(|label| label.chars().count());
+        let widest = widths.filter(|width| *width <= WIDEST).max().unwrap_or_default();
+        self.labels = widest.max("status".len());
+    }
+
+    /// The operator, or an object.
+    pub(super) fn heading(&self, title: &str, aside: &str) {
+        let aside = match aside {
+            "" => String::new(),
+            text => format!("  {}", self.paint(text, Tone::Quiet)),
+        };
+        output::say(&format!("{}{aside}", self.bold(title)));
+    }
+
+    /// Something that is done.
+    pub(super) fn done(&self, label: &str, text: &str) {
+        output::say(&format!("  {} {label:FACTS$}  {text}", self.paint("✓", Tone::Good)));
+    }
+
+    /// Something that is not going to be done.
+    pub(super) fn failed(&self, label: &str, text: &str) {
+        output::say(&format!("  {} {label:FACTS$}  {text}", self.paint("✗", Tone::Bad)));
+    }
+
+    /// The last line.
+    pub(super) fn verdict(&self, good: bool, text: &str) {
+        let (mark, tone) = if good { ("✓", Tone::Good) } else { ("✗", Tone::Bad) };
+        output::say(&format!("{} {text}", self.paint(mark, tone)));
+    }
+
+    pub(super) fn blank(&self) {
+        output::say("");
+    }
+
+    /// What is done to an object.
+    pub(super) fn step(&self, name: &str, details: &str) {
+        let line = format!("  {}  {}", self.bold(name), self.paint(details, Tone::Quiet));
+        output::say(if details.is_empty() { line.trim_end() } else { &line });
+    }
+
+    /// A line below a step; further lines of the text are aligned with its first one.
+    pub(super) fn row(&self, label: &str, text: &str, tone: Tone) {
+        let width = self.labels;
+        let mut label = format!("{label:width$}");
+        for line in text.lines() {
+            output::say(&format!("    {label}  {}", self.paint(line, tone)));
+            label = " ".repeat(width);
+        }
+    }
+
+    /// A line below a step, without a label.
+    pub(super) fn plain(&self, text: &str) {
+        output::say(&format!("    {text}"));
+    }
+
+    fn bold(&self, text: &str) -> String {
+        if self.color {
+            format!("\u{1b}[1m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    pub(super) fn paint(&self, text: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Plain => return text.to_owned(),
+            Tone::Quiet => 2,
+            Tone::Good => 32,
+            Tone::Careful => 33,
+            Tone::Bad => 31,
+        };
+        if self.color {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// `1 object`, `2 objects`.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    if number == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{number} {noun}s")
+    }
+}

@@ -1,0 +1,32 @@
+//! `kopf-gen try`.
+
+use std::path::PathBuf;
+
+use super::{Status, output, project, trial};
+
+/// The samples are created, edited and deleted on an embedded Kubernetes API server. The project and all that cargo
+/// builds stay in `kopf-gen/try` of the cache folder (`XDG_CACHE_HOME`, or else `~/.cache`), so that the next try
+/// takes seconds; `KOPF_GEN_TRY_TARGET` names another folder for what cargo builds.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The operator spec
+    spec: PathBuf,
+    /// Leave the samples and the operator up until Ctrl-C, for kubectl
+    #[arg(long)]
+    keep: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
+    let name = arguments.spec.display().to_string();
+    let text = project::read(&arguments.spec)?;
+    let Some(generated) = project::generated(&name, &text) else {
+        return Ok(Status::Invalid);
+    };
+    output::diagnostics(&generated.warnings);
+    trial::run(&trial::Trial {
+        spec: &arguments.spec,
+        text: &text,
+        keep: arguments.keep,
+        generated,
+    })
+}
