@@ -50,6 +50,7 @@ on_both_servers! {
     changes_made_while_the_operator_is_away_are_one_update;
     an_unchanged_object_is_only_resumed;
     an_edit_during_handling_is_handled_by_all;
+    an_edit_during_creation_is_one_update;
     objects_outside_the_filters_are_left_alone;
     a_permanent_failure_ends_the_attempts;
     a_panic_fails_one_handler_only;
@@ -173,6 +174,40 @@ async fn an_edit_during_handling_is_handled_by_all(cluster: &Cluster) {
     assert!(notes.contains(&"second 3".to_owned()), "{notes:?}");
     assert_eq!(notes.len(), 4, "{notes:?}");
     assert_eq!(*annotation(&done, "first"), Value::Null);
+}
+
+// B-015
+async fn an_edit_during_creation_is_one_update(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let notes = Notes::default();
+    let slow = {
+        let notes = notes.clone();
+        move |Change { reason, .. }: Change<Widget>| {
+            notes.add(format!("made {reason}"));
+            async {
+                tokio::time::sleep(kopf_runtime::secs(2)).await;
+                HandlerResult::Ok(())
+            }
+        }
+    };
+    let sized = {
+        let notes = notes.clone();
+        move |Change { reason, old, new, .. }: Change<Widget>| {
+            notes.add(format!("sized {reason} {old:?} {new:?}"));
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let operator = cluster.start(Operator::new("suite").resource(
+        Resource::of::<Widget>().on_create("made", slow, |o| o).on_field("sized", "spec.size", sized, |o| o),
+    ));
+    let path = path(cluster, "a");
+    create(cluster, "a", json!({"size": 1})).await;
+    notes.wait_for(1).await;
+    cluster.patch(&format!("{path}/status"), &json!({"status": {"phase": "Busy"}})).await;
+    cluster.patch(&path, &json!({"spec": {"size": 2}})).await;
+    cluster.wait(&path, |object| essence(object)["spec"]["size"] == 2).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["made create", "sized create None Some(1)", "sized update Some(1) Some(2)"]);
 }
 
 // F-20, B-027

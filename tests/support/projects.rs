@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use kopf_gen::model::RuntimeSource;
 use kopf_gen::{Options, lock, lock::Lock, write};
@@ -97,8 +98,10 @@ impl Project {
     /// If it does not build.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
+        // Another project of that name is built into the same place.
+        static BUILDING: Mutex<()> = Mutex::new(());
+        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
         self.cargo_ok(&["build", "--locked"]);
-        // Another project of that name may be built into the same place later.
         let copy = self.path().join(format!("{name}-program"));
         std::fs::copy(target().join("debug").join(name), &copy).expect("the program was built");
         copy

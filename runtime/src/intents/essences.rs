@@ -51,8 +51,10 @@ pub(crate) struct Essences {
     stored: Option<Map<String, Value>>,
     /// The same with values instead of digests, wherever the value has not changed.
     base: Option<Value>,
-    /// As it is now, with all extra fields.
+    /// What is being handled, with all extra fields: the essence as it is now, unless it is pinned.
     pub(crate) fresh: Value,
+    /// The essence as it is now.
+    pub(crate) actual: Value,
     /// What handlers are told that ask for no extra field.
     common: View,
 }
@@ -86,11 +88,21 @@ impl Essences {
             covered,
             stored,
             base,
+            actual: fresh.clone(),
             fresh,
             common: View::default(),
         };
         essences.common = essences.view(essences.base.as_ref(), None);
         essences
+    }
+
+    /// Goes on with the essence that this note is about, whatever the object has become meanwhile.
+    ///
+    /// A creation is of one essence: what is edited while it goes on is told as an update afterwards, once, and no
+    /// creating handler runs twice (B-015).
+    pub(crate) fn pin(&mut self, note: &Value) {
+        self.fresh = self.noted(note);
+        self.common = self.view(self.base.as_ref(), None);
     }
 
     /// Whether the object was handled once.

@@ -174,7 +174,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         now,
         ..
     } = *situation;
-    let essences = Essences::read(
+    let mut essences = Essences::read(
         body,
         extras(handlers),
         &storages.prefix,
@@ -189,12 +189,20 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
             storages.progress.fetch(body, id, now)
         }
     };
+    let deleting = body.deletion_timestamp().is_some();
+    let records: Vec<Option<Record>> = handlers.iter().map(|handler| fetch(&handler.id)).collect();
+    if !deleting
+        && !essences.is_handled()
+        && let Some(note) = records.iter().flatten().find_map(noted_at_creation)
+    {
+        essences.pin(note);
+    }
     let candidates: Vec<Candidate<'_>> = handlers
         .iter()
-        .map(|handler| Candidate::new(handler, body, &essences, fetch(&handler.id)))
+        .zip(records)
+        .map(|(handler, record)| Candidate::new(handler, body, &essences, record))
         .collect();
 
-    let deleting = body.deletion_timestamp().is_some();
     let present = finalizers::is_present(body, &storages.finalizer);
     let volunteers = !situation.deletion_done
         && candidates
@@ -242,6 +250,12 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
             known,
         },
     }
+}
+
+/// What a handler has handled in a creation that goes on.
+fn noted_at_creation(record: &Record) -> Option<&Value> {
+    let creating = record.purpose.as_deref() == Some(Reason::Create.as_str());
+    record.handled.as_ref().filter(|_| creating && record.finished())
 }
 
 /// The fields that handlers ask for and that are not in the common essence (B-5).

@@ -210,9 +210,11 @@ fn own_change(ground: &Ground, merge: &Map<String, Value>, own: &PatchContents) 
         &storages.diffbase,
         &storages.progress,
     );
-    let patch = match (&essences.fresh, &after) {
+    let patch = match (&essences.actual, &after) {
         (Value::Object(before), Value::Object(after)) => patches::between(before, after),
         _ => Map::new(),
     };
+    let mut after = essences.fresh.clone();
+    patches::merge_into(&mut after, &Value::Object(patch.clone()));
     OwnChange { after, patch }
 }

@@ -152,16 +152,16 @@ fn what_the_operator_writes_itself_calls_nobody_again() {
     assert_eq!(world.called(), ["c1 create", "c2 create", "c3 create"]);
 }
 
-// C, *Lost change*: the edit is told to whoever has handled another state.
+// B-015: a creation is of one essence; the edit is told once, as an update.
 #[test]
-fn an_edit_during_creation_is_told_to_the_handlers_that_are_done() {
-    let mut world = World::new([create("c1"), create("c2")]);
+fn an_edit_during_creation_is_an_update_after_it() {
+    let mut world = World::new([create("c1"), create("c2"), update("u")]);
     world.answer("c2", [wait(60)]).settle();
     assert_eq!(world.changes(), ["c1 null->1", "c2 null->1"]);
     world.edit(x(2)).settle();
-    assert_eq!(world.changes(), ["c1 1->2"]);
+    assert_eq!(world.changes(), Vec::<String>::new());
     world.pass(60).settle();
-    assert_eq!(world.changes(), ["c2 null->2"]);
+    assert_eq!(world.changes(), ["c2 null->1", "u 1->2"]);
     assert_eq!((world.base(), world.traces()), (x(2), vec![]));
 }
 
