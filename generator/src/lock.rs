@@ -108,5 +108,7 @@ impl Lock {
 /// In hexadecimal digits.
 #[must_use]
 pub fn sha256(text: &[u8]) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text)
+        .iter()
+        .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }

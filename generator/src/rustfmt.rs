@@ -22,7 +22,7 @@ pub(crate) fn use_line(module: &str, mut names: Vec<&str>) -> String {
     let mut rows: Vec<String> = Vec::new();
     for name in names {
         match rows.last_mut() {
-            Some(row) if row.len() + name.len() + 2 <= ROOM => row.push_str(&format!(" {name},")),
+            Some(row) if row.len() + name.len() + 2 <= ROOM => row.extend([" ", name, ","]),
             _ => rows.push(format!("    {name},")),
         }
     }
@@ -52,10 +52,10 @@ pub(crate) fn version_order(a: &str, b: &str) -> Ordering {
         if order != Ordering::Equal || a.is_empty() {
             return order;
         }
-        match (x, y) {
-            (Some((_, x)), Some((_, y))) => (a, b) = (x, y),
-            _ => (a, b) = (rest(a), rest(b)),
-        }
+        (a, b) = match (x, y) {
+            (Some((_, x)), Some((_, y))) => (x, y),
+            _ => (rest(a), rest(b)),
+        };
     }
 }
 

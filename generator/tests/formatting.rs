@@ -34,7 +34,7 @@ fn spec() -> String {
       - {{fn: t_{word}, id: t, interval: 10s, returns: {{value: string}}}}
 "
         )
-        .unwrap();
+        .expect("a String takes all");
     }
     spec
 }

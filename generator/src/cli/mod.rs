@@ -4,6 +4,8 @@ mod generate;
 mod new;
 mod output;
 mod project;
+mod trial;
+mod try_;
 mod validate;
 
 use std::io::IsTerminal as _;
@@ -28,6 +30,8 @@ enum Command {
     Generate(generate::Arguments),
     /// Check a spec, and write nothing.
     Validate(validate::Arguments),
+    /// Build a spec's operator and run it on its samples, without a cluster.
+    Try(try_::Arguments),
 }
 
 /// How a command ended, unless it failed on the disk.
@@ -43,6 +47,10 @@ pub(crate) enum Status {
     Conflict = 3,
     /// The disk, or a fault in kopf-gen.
     Failed = 4,
+    /// `try` could not build the operator.
+    BuildFailed = 5,
+    /// A handler failed in `try`, or a sample was refused.
+    HandlerFailed = 6,
 }
 
 /// Runs the command that the arguments name.
@@ -65,6 +73,7 @@ pub(crate) fn main() -> ExitCode {
         Command::New(arguments) => new::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Validate(arguments) => validate::run(arguments),
+        Command::Try(arguments) => try_::run(arguments),
     };
     let status = result.unwrap_or_else(|error| {
         output::error(&error);

@@ -97,6 +97,7 @@ codes! {
     DefaultValue = "KG402", "A default fits its own schema.";
     DefaultPruned = "KG403", "A default holds only what the schema keeps.";
     Rule = "KG501", "A CEL rule says something, and so does its message.";
+    RuleReason = "KG502", "The reason of a CEL rule is one that Kubernetes knows.";
     OldSelf = "KG505", "Transition rules stand where the old value can be found.";
     NameTaken = "KG705", "Kinds of a group share no name.";
     ListWithoutType = "KG707", "A list of objects says how it merges.";

@@ -72,7 +72,7 @@ fn mend_inside(line: &str, code: &mut CodeSpans) -> String {
             rest = &rest[run..];
         } else if code.open == 0 && (rest.starts_with("https://") || rest.starts_with("http://")) {
             let url = url(rest);
-            out.push_str(&format!("<{url}>"));
+            out.extend(["<", url, ">"]);
             rest = &rest[url.len()..];
         } else {
             if code.open == 0 && matches!(c, '[' | ']' | '<') {

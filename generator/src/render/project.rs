@@ -80,7 +80,7 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
         rust_version: workspace_package("rust-version"),
     };
     files.add(Class::Merged, "Dockerfile", fill("Dockerfile", &image));
-    files.add(Class::Merged, "README.md", fill("README.md", &readme(operator, about)));
+    files.add(Class::Merged, "README.md", fill("README.md", &readme(operator, &about)));
     for name in [".dockerignore", ".gitattributes", ".gitignore"] {
         files.add(Class::Merged, name, fill(name, &image));
     }
@@ -188,7 +188,7 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn readme(operator: &Operator, description: String) -> Readme {
+fn readme(operator: &Operator, description: &str) -> Readme {
     let own: Vec<&Resource> = operator
         .resources
         .iter()

@@ -40,7 +40,13 @@ pub(super) fn render(operator: &Operator) -> String {
     if !clashes {
         blocks.push("use crate::handlers;".to_owned());
     }
-    blocks.push(modules.iter().map(|module| format!("pub mod {module};\n")).collect());
+    blocks.push(
+        modules
+            .iter()
+            .map(|module| format!("pub mod {module};"))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
     blocks.push(registry.types.uses());
     blocks.push(main);
     blocks.extend(functions);
@@ -276,25 +282,21 @@ impl Call {
         if line.len() <= WIDTH {
             return line;
         }
-        let arguments: String = self
-            .arguments
-            .iter()
-            .map(|argument| format!("{pad}    {argument},\n"))
-            .collect();
+        let mut text = format!("{pad}.{method}(\n");
+        for argument in &self.arguments {
+            text.extend([&pad, "    ", argument, ",\n"]);
+        }
         let closure = format!("{pad}    |o| o{options},\n");
-        let closure = if closure.trim_end().len() <= WIDTH {
-            closure
+        if closure.trim_end().len() <= WIDTH {
+            text.push_str(&closure);
         } else {
-            let rest: String = self
-                .options
-                .iter()
-                .skip(1)
-                .map(|option| format!("\n{pad}            {option}"))
-                .collect();
-            let first = self.options.first().map_or("", String::as_str);
-            format!("{pad}    |o| {{\n{pad}        o{first}{rest}\n{pad}    }},\n")
-        };
-        format!("{pad}.{method}(\n{arguments}{closure}{pad})")
+            text.extend([&pad, "    |o| {\n", &pad, "        o", &self.options[0]]);
+            for option in &self.options[1..] {
+                text.extend(["\n", &pad, "            ", option]);
+            }
+            text.extend(["\n", &pad, "    },\n"]);
+        }
+        text + &pad + ")"
     }
 }
 

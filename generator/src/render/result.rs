@@ -106,13 +106,11 @@ fn struct_value(
             let column = inner + field.rust_name.len() + 2;
             let value = match field.presence {
                 Presence::Required if is_struct(&field.schema) => first_value(&field.schema, function, inner, name),
-                Presence::Required => first_value(&field.schema, function, column, name),
                 Presence::Optional if is_filled(&field.schema) => {
                     Expression::Plain(format!("Some({})", done(function, column)))
                 }
                 Presence::Optional => Expression::Plain("None".to_owned()),
-                Presence::Defaulted if is_filled(&field.schema) => Expression::Plain(done(function, column)),
-                Presence::Defaulted => first_value(&field.schema, function, column, name),
+                Presence::Required | Presence::Defaulted => first_value(&field.schema, function, column, name),
             };
             (field.rust_name.clone(), value)
         })

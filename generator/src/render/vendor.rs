@@ -103,17 +103,14 @@ fn is_inherited(item: &Item) -> bool {
 /// The workspace's entry with the features of both; a plain version where there is nothing else to say.
 fn merged(own: &Item, shared: &Item) -> Value {
     let mut table = InlineTable::new();
-    match shared.as_table_like() {
-        Some(shared) => {
-            for (key, item) in shared.iter().filter(|(key, _)| *key != "path") {
-                if let Some(found) = item.as_value() {
-                    table.insert(key, found.clone().decorated(" ", ""));
-                }
+    if let Some(shared) = shared.as_table_like() {
+        for (key, item) in shared.iter().filter(|(key, _)| *key != "path") {
+            if let Some(found) = item.as_value() {
+                table.insert(key, found.clone().decorated(" ", ""));
             }
         }
-        None => {
-            table.insert("version", shared.as_str().unwrap_or("*").into());
-        }
+    } else {
+        table.insert("version", shared.as_str().unwrap_or("*").into());
     }
     let mut features = strings(shared.get("features"));
     features.extend(
@@ -128,13 +125,11 @@ fn merged(own: &Item, shared: &Item) -> Value {
     if let Some(optional) = own.get("optional").and_then(Item::as_bool) {
         table.insert("optional", optional.into());
     }
-    match (table.len(), table.get("version")) {
-        (1, Some(version)) => version.clone(),
-        _ => {
-            table.fmt();
-            Value::InlineTable(table)
-        }
+    if let (1, Some(version)) = (table.len(), table.get("version")) {
+        return version.clone();
     }
+    table.fmt();
+    Value::InlineTable(table)
 }
 
 fn strings(item: Option<&Item>) -> Vec<String> {

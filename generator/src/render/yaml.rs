@@ -342,20 +342,26 @@ fn quoted(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
             c if is_printable(c) => out.push(c),
-            c if u32::from(c) <= 0xff => out.push_str(&format!("\\x{:02X}", u32::from(c))),
-            c if u32::from(c) <= 0xffff => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push_str(&format!("\\U{:08X}", u32::from(c))),
+            c => out.push_str(&escape(u32::from(c))),
         }
     }
     out.push('"');
     out
 }
 
+fn escape(code: u32) -> String {
+    match code {
+        0..=0xff => format!("\\x{code:02X}"),
+        0x100..=0xffff => format!("\\u{code:04X}"),
+        _ => format!("\\U{code:08X}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Yaml, document, documents, list, map};
+    use super::{Yaml, document, documents};
 
     #[test]
     fn keeps_the_order_and_writes_comments_above() {

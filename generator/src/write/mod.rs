@@ -249,7 +249,7 @@ impl Planner<'_> {
             (Decision::Append, Some(work)) => {
                 let seeded = base.as_ref().map(|base| base.stubs.clone()).unwrap_or_default();
                 entry.sha256 = base.map_or(new, |base| base.sha256);
-                entry.stubs = self.append(path, file, &seeded, &work)?;
+                entry.stubs = self.append(path, file, &seeded, &work);
             }
             (Decision::Nothing | Decision::Refuse | Decision::Append, _) => {}
         }
@@ -304,10 +304,10 @@ impl Planner<'_> {
     }
 
     /// Adds what is missing and gives the names of what the file is known to hold.
-    fn append(&mut self, path: &str, file: &File, seeded: &[String], work: &Work) -> Result<Vec<String>, Error> {
+    fn append(&mut self, path: &str, file: &File, seeded: &[String], work: &Work) -> Vec<String> {
         let wanted = part_names(&file.parts);
         let Some(raw) = &work.raw else {
-            return Ok(seeded.to_vec());
+            return seeded.to_vec();
         };
         let appended = match append(raw, file, seeded) {
             Ok(appended) => appended,
@@ -322,7 +322,7 @@ impl Planner<'_> {
                         missing,
                     });
                 }
-                return Ok(seeded.to_vec());
+                return seeded.to_vec();
             }
         };
         for import in appended.clashes {
@@ -347,7 +347,7 @@ impl Planner<'_> {
             });
             self.change(path, file.class, Action::Append(appended.added));
         }
-        Ok(wanted)
+        wanted
     }
 
     fn keep_pristine(&mut self, path: &str, contents: &str) -> Result<(), Error> {

@@ -118,7 +118,6 @@ impl Source {
                 self.globs.insert(prefix);
             }
             UseTree::Group(group) => group.items.iter().for_each(|tree| self.bind_use(prefix.clone(), tree)),
-            _ => {}
         }
     }
 

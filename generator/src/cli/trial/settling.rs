@@ -1,6 +1,6 @@
 //! Whether an object is as the operator leaves it: a pure function of the object.
 
-use kopf_gen::model::{ChangeType, Criterion, Filters, HandlerType, Resource};
+use kopf_gen::model::{Criterion, Filters, HandlerType, Resource};
 use serde_json::Value;
 
 /// The annotation with what was handled last.
@@ -74,14 +74,6 @@ fn is_behind(last_handled: &str, object: &Value) -> bool {
 fn expects_change_handlers(resource: &Resource, object: &Value) -> bool {
     resource.handlers.iter().any(|handler| {
         matches!(handler.handler_type, HandlerType::Change(_))
-            && matches(&handler.filters, handler.field.as_deref(), object)
-    })
-}
-
-/// Whether the deletion of the object calls a handler.
-pub(super) fn expects_delete_handlers(resource: &Resource, object: &Value) -> bool {
-    resource.handlers.iter().any(|handler| {
-        handler.handler_type == HandlerType::Change(ChangeType::Delete)
             && matches(&handler.filters, handler.field.as_deref(), object)
     })
 }

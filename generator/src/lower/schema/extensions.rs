@@ -1,6 +1,7 @@
 //! The `x-kubernetes-…` keywords of passed-through schemas.
 
 use super::super::Faults;
+use super::list_keywords;
 use super::structural::{EMBEDDED, INT_OR_STRING, PRESERVE, fault, is_true, key_span, text};
 use crate::diagnostic::{Code, Span};
 use crate::spec::{Mapping, Node};
@@ -14,7 +15,7 @@ pub(super) fn check(mapping: &Mapping, span: Span, faults: &mut Faults) {
         ));
     }
     if is_true(mapping, INT_OR_STRING) {
-        for other in [PRESERVE, EMBEDDED, "type"] {
+        for other in [PRESERVE, EMBEDDED] {
             if mapping.get(other).is_some() {
                 let message = format!("`{other}` beside `{INT_OR_STRING}`");
                 faults.push(fault(Code::IntOrString, key_span(mapping, other, span), message));
@@ -48,7 +49,8 @@ pub(super) fn check(mapping: &Mapping, span: Span, faults: &mut Faults) {
         &["atomic", "granular"],
         faults,
     );
-    list_keys(mapping, span, faults);
+    list_keywords::check(mapping, span, faults);
+    rules(mapping, faults);
 }
 
 fn merge_keyword(mapping: &Mapping, key: &str, owner: &str, choices: &[&str], faults: &mut Faults) {
@@ -68,56 +70,46 @@ fn merge_keyword(mapping: &Mapping, key: &str, owner: &str, choices: &[&str], fa
     }
 }
 
-fn list_keys(mapping: &Mapping, span: Span, faults: &mut Faults) {
-    const KEYS: &str = "x-kubernetes-list-map-keys";
-    let is_map = text(mapping, "x-kubernetes-list-type") == Some("map");
-    let Some(keys) = mapping.get(KEYS) else {
-        if is_map {
-            let place = key_span(mapping, "x-kubernetes-list-type", span);
+const REASONS: &[&str] = &[
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+];
+
+fn rules(mapping: &Mapping, faults: &mut Faults) {
+    for rule in mapping
+        .get("x-kubernetes-validations")
+        .and_then(Node::as_sequence)
+        .unwrap_or_default()
+    {
+        let Some(keys) = rule.as_mapping() else {
+            faults.push(fault(Code::Rule, rule.span, "a validation is a mapping with a `rule`"));
+            continue;
+        };
+        if text(keys, "rule").is_none_or(|rule| rule.trim().is_empty()) {
+            faults.push(fault(Code::Rule, rule.span, "the rule is empty"));
+        }
+        if let Some(message) = keys.get("message") {
+            if text(keys, "message").is_none_or(|words| words.trim().is_empty() || words.contains('\n')) {
+                let words = "the message of a rule is one line and says something";
+                faults.push(fault(Code::Rule, message.span, words));
+            }
+        } else if text(keys, "rule").is_some_and(|rule| rule.trim().contains('\n')) {
             faults.push(fault(
-                Code::MapKeys,
-                place,
-                format!("a list of type map needs `{KEYS}`"),
+                Code::Rule,
+                rule.span,
+                "a rule of several lines needs a `message`",
             ));
         }
-        return;
-    };
-    if !is_map {
-        faults.push(fault(
-            Code::MapKeys,
-            keys.span,
-            format!("`{KEYS}` without list type map"),
-        ));
-    }
-    let item = mapping.get("items").and_then(Node::as_mapping);
-    let properties = item.and_then(|item| item.get("properties")).and_then(Node::as_mapping);
-    let required = item
-        .and_then(|item| item.get("required"))
-        .and_then(Node::as_sequence)
-        .unwrap_or_default();
-    for key in keys.as_sequence().unwrap_or_default() {
-        let Some(name) = key.as_scalar().map(|scalar| scalar.text.as_str()) else {
-            continue;
-        };
-        let Some(property) = properties
-            .and_then(|properties| properties.get(name))
-            .and_then(Node::as_mapping)
-        else {
+        if let Some(reason) = keys
+            .get("reason")
+            .filter(|_| !text(keys, "reason").is_some_and(|one| REASONS.contains(&one)))
+        {
             faults.push(fault(
-                Code::MapKeys,
-                key.span,
-                format!("items have no property `{name}`"),
-            ));
-            continue;
-        };
-        let is_required = required
-            .iter()
-            .any(|node| node.as_scalar().is_some_and(|scalar| scalar.text == name));
-        if !is_required && property.get("default").is_none() {
-            faults.push(fault(
-                Code::MapKeyPresence,
-                key.span,
-                format!("key `{name}` is neither required nor defaulted"),
+                Code::RuleReason,
+                reason.span,
+                format!("`reason` is one of {}", REASONS.join(", ")),
             ));
         }
     }

@@ -1,7 +1,8 @@
 //! `allOf`, `anyOf`, `oneOf` and `not` of passed-through schemas.
 
 use super::super::Faults;
-use super::structural::fault;
+use super::super::patterns::pattern_fault;
+use super::structural::{fault, text};
 use crate::diagnostic::Code;
 use crate::spec::{Mapping, Node};
 
@@ -21,12 +22,39 @@ const NOT_IN_JUNCTORS: &[&str] = &[
 pub(super) fn check(outer: &Mapping, mapping: &Mapping, int_or_string: bool, faults: &mut Faults) {
     for key in JUNCTORS {
         for branch in mapping.get(key).and_then(Node::as_sequence).unwrap_or_default() {
-            inside(outer, branch, int_or_string && *key == "anyOf", faults);
+            let alternatives = int_or_string && *key == "anyOf" && are_the_alternatives(mapping);
+            if int_or_string && *key == "allOf" && holds_the_alternatives(mapping, branch) {
+                continue;
+            }
+            inside(outer, branch, alternatives, faults);
         }
     }
     if let Some(branch) = mapping.get("not") {
         inside(outer, branch, false, faults);
     }
+}
+
+/// The one shape in which types are allowed: `anyOf: [{type: integer}, {type: string}]`.
+fn are_the_alternatives(mapping: &Mapping) -> bool {
+    let branches = mapping.get("anyOf").and_then(Node::as_sequence).unwrap_or_default();
+    let is = |branch: &Node, name: &str| {
+        branch
+            .as_mapping()
+            .is_some_and(|keys| keys.entries.len() == 1 && text(keys, "type") == Some(name))
+    };
+    matches!(branches, [first, second] if is(first, "integer") && is(second, "string"))
+}
+
+/// The same shape as the first entry of `allOf`.
+fn holds_the_alternatives(mapping: &Mapping, branch: &Node) -> bool {
+    let first = mapping
+        .get("allOf")
+        .and_then(Node::as_sequence)
+        .and_then(<[Node]>::first);
+    first.is_some_and(|first| first.span == branch.span)
+        && branch
+            .as_mapping()
+            .is_some_and(|keys| keys.entries.len() == 1 && are_the_alternatives(keys))
 }
 
 fn inside(outer: &Mapping, branch: &Node, may_have_type: bool, faults: &mut Faults) {
@@ -40,6 +68,16 @@ fn inside(outer: &Mapping, branch: &Node, may_have_type: bool, faults: &mut Faul
                 fault(Code::JunctorKeyword, entry.key.span, message).help("declare it outside, beside the junctor"),
             );
         }
+    }
+    if let Some((pattern, reason)) = mapping
+        .get("pattern")
+        .zip(text(mapping, "pattern").and_then(pattern_fault))
+    {
+        faults.push(fault(
+            Code::Pattern,
+            pattern.span,
+            format!("this is no RE2 pattern: {reason}"),
+        ));
     }
     let declared = outer.get("properties").and_then(Node::as_mapping);
     for property in mapping

@@ -4,6 +4,7 @@ mod extensions;
 mod junctors;
 mod known;
 mod limits;
+mod list_keywords;
 mod merge;
 mod options;
 mod structural;

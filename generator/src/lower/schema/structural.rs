@@ -238,7 +238,6 @@ fn children(mapping: &Mapping, faults: &mut Faults) {
         if let Some((node, inner)) = mapping
             .get(key)
             .and_then(|node| node.as_mapping().map(|inner| (node, inner)))
-            && !(key == "additionalProperties" && inner.entries.is_empty())
         {
             schema(inner, node.span, faults);
         }

@@ -11,7 +11,7 @@ use quote::quote;
 pub(super) use self::defaults::can_default;
 pub(super) use self::schema::others_name;
 
-use self::schema::Types;
+use self::schema::{Types, attribute_of_spec};
 use super::rust::{doc, formatted, generated_file, ident, path};
 use super::scope::Scope;
 use crate::model::{Fields, Origin, OwnKind, Resource, Schema, Shape};
@@ -90,7 +90,7 @@ fn own_kind(resource: &Resource, own: &OwnKind, scope: &mut Scope) -> Vec<TokenS
             types.part(returns, &format!("Result of `{}`{place}.", function.name));
         }
     }
-    let defaults = types.defaults_of(&own.spec);
+    let defaults = attribute_of_spec(&own.spec);
     let definitions = types.finish();
     let mut blocks = vec![object_struct(resource, own, scope, &spec, &status, defaults.as_ref())];
     blocks.push(constructor(resource, scope, &spec));

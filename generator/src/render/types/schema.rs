@@ -38,14 +38,6 @@ impl<'a> Types<'a> {
         self.type_of(schema)
     }
 
-    /// The attribute of a `spec` that may be absent.
-    pub(super) fn defaults_of(&self, spec: &Schema) -> Option<TokenStream> {
-        match &spec.shape {
-            Shape::Object(object) => can_default(object).then(|| quote!(#[serde(default)])),
-            _ => Some(quote!(#[serde(default, skip_serializing_if = "serde_json::Value::is_null")])),
-        }
-    }
-
     pub(super) fn finish(self) -> Vec<TokenStream> {
         self.blocks
     }
@@ -68,8 +60,8 @@ impl<'a> Types<'a> {
         let about = doc(description);
         let derives = serde_derives(self.scope);
         let sound = can_default(object);
-        let derived = sound && object.fields.iter().all(has_rust_default);
-        let default = derived.then(|| quote!(Default,));
+        let is_derived = sound && object.fields.iter().all(has_rust_default);
+        let default = is_derived.then(|| quote!(Default,));
         let fields: Vec<_> = object.fields.iter().map(|field| self.field(object, field)).collect();
         let others = object.open.then(|| self.others(object));
         self.blocks.push(quote! {
@@ -79,7 +71,7 @@ impl<'a> Types<'a> {
             pub struct #name { #(#fields,)* #others }
         });
         self.default_functions(object);
-        if sound && !derived {
+        if sound && !is_derived {
             self.implement_default(object);
         }
         object.fields.iter().for_each(|field| self.define(&field.schema));
@@ -232,6 +224,14 @@ impl<'a> Types<'a> {
             }
             _ => rust.to_owned(),
         }
+    }
+}
+
+/// The attribute of a `spec` that may be absent.
+pub(super) fn attribute_of_spec(spec: &Schema) -> Option<TokenStream> {
+    match &spec.shape {
+        Shape::Object(object) => can_default(object).then(|| quote!(#[serde(default)])),
+        _ => Some(quote!(#[serde(default, skip_serializing_if = "serde_json::Value::is_null")])),
     }
 }
 

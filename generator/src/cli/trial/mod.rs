@@ -1,0 +1,268 @@
+//! A trial of an operator: generated, built, and run on an embedded API server with the samples of its spec.
+
+mod build;
+mod cache;
+mod events;
+mod flow;
+mod journal;
+mod process;
+mod progress;
+mod record;
+mod screen;
+mod settling;
+mod stage;
+mod stubs;
+mod subject;
+mod waiting;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow};
+use kopf_gen::fileset::FileSet;
+use kopf_gen::model::RuntimeSource;
+use kopf_gen::{Generated, Options};
+use kopf_testserver::{Listening, Server};
+use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::cache::Cache;
+use self::journal::Journal;
+use self::process::Process;
+use self::progress::Meter;
+use self::screen::{Screen, Tone, count};
+use self::stage::{Gone, Stage};
+use self::subject::Subject;
+use super::{Status, output};
+
+/// What is tried, and how.
+pub(crate) struct Trial<'a> {
+    pub(crate) spec: &'a Path,
+    pub(crate) text: &'a str,
+    pub(crate) keep: bool,
+    pub(crate) generated: Generated,
+}
+
+/// Tries it.
+pub(crate) fn run(trial: &Trial<'_>) -> anyhow::Result<Status> {
+    let cache = Cache::locate()?;
+    let screen = Screen::new();
+    let operator = &trial.generated.operator;
+    screen.heading(&operator.name, &trial.spec.display().to_string());
+    let lock = cache.lock(|| output::tell("  waiting for another try to be built"))?;
+    let files = generate(trial, &cache)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the async runtime")?;
+    runtime.block_on(async {
+        let begin = Instant::now();
+        let project = cache.project(&operator.name);
+        let mut meter = Meter::new(format!("building {}", operator.name));
+        let built = tokio::select! {
+            built = build::build(&project, cache.target(), &operator.crate_name, &mut meter) => built,
+            () = interrupted() => return Ok(given_up()),
+        };
+        drop(meter);
+        let binary = match built {
+            Ok(binary) => binary,
+            Err(failure) => return Ok(not_built(screen, failure)),
+        };
+        screen.done("built", &format!("in {}", waiting::shown(rounded(begin.elapsed()))));
+        perform(trial, &cache, screen, &files, &binary, lock).await
+    })
+}
+
+/// Writes the project, and the runtime beside it; gives the files of the project.
+fn generate(trial: &Trial<'_>, cache: &Cache) -> anyhow::Result<FileSet> {
+    let operator = &trial.generated.operator;
+    let runtime = match &operator.runtime {
+        RuntimeSource::Vendored => {
+            cache.write_runtime(&trial.generated.files)?;
+            Cache::runtime_of_project().to_owned()
+        }
+        RuntimeSource::Path(path) => {
+            let path = trial.spec.parent().unwrap_or(Path::new("")).join(path);
+            let found = path.canonicalize();
+            let found = found.with_context(|| format!("cannot find the runtime in {}", path.display()))?;
+            found.to_str().map(str::to_owned).with_context(|| format!("{} is not UTF-8", found.display()))?
+        }
+    };
+    let options = Options::default().runtime(RuntimeSource::Path(runtime));
+    let name = trial.spec.display().to_string();
+    let generated = kopf_gen::generate(&name, trial.text, &options);
+    let files = generated.map_err(|faults| anyhow!("the spec is good at first and bad at second sight:\n{faults}"))?.files;
+    cache.write_project(&operator.name, trial.text, &files)?;
+    let folder = cache::shown(&cache.project(&operator.name));
+    Screen::new().done("generated", &format!("{} in {folder}", count(files.iter().count(), "file")));
+    Ok(files)
+}
+
+/// Runs the operator on its samples.
+async fn perform(
+    trial: &Trial<'_>,
+    cache: &Cache,
+    mut screen: Screen,
+    files: &FileSet,
+    binary: &Path,
+    lock: File,
+) -> anyhow::Result<Status> {
+    let operator = &trial.generated.operator;
+    let server = Server::new();
+    for definition in definitions(files)? {
+        let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        server.apply(definition).with_context(|| format!("the API server refused the definition of {name}"))?;
+    }
+    let listening = server.listen("127.0.0.1:0").await.context("cannot listen on 127.0.0.1")?;
+    let kubeconfig = Kubeconfig::write(cache, &operator.name, &listening)?;
+    screen.done("serving", &format!("a Kubernetes API at {}", listening.url()));
+    let process = Process::start(binary, &kubeconfig.0)?;
+    drop(lock);
+
+    let stubs = stubs::stubs(operator, files);
+    screen.fit_labels(stubs.iter().map(|stub| stub.label.as_str()));
+    let mut stage = Stage::new(operator, &server, process, Journal::new(stubs), screen);
+    screen.blank();
+    let ended = tokio::select! {
+        played = play(&mut stage, trial.keep) => match played {
+            Ok(()) if trial.keep => tokio::select! {
+                kept = keep(&mut stage, &kubeconfig) => kept.err(),
+                () = interrupted() => None,
+            },
+            played => played.err(),
+        },
+        () = interrupted() => {
+            stage.process.stop().await?;
+            return Ok(given_up());
+        }
+    };
+    let (mut journal, process) = (stage.journal, stage.process);
+    match ended {
+        Some(gone) => journal.fail(None, &gone.to_string()),
+        None => {
+            if let Some(fault) = process.stop().await?.fault() {
+                journal.fail(None, &fault);
+            }
+        }
+    }
+    Ok(summary(trial, screen, &journal))
+}
+
+/// Every sample, one after the other.
+async fn play(stage: &mut Stage<'_>, keep: bool) -> Result<(), Gone> {
+    stage.started().await?;
+    let operator = stage.operator;
+    for resource in &operator.resources {
+        for sample in &resource.samples {
+            Subject::new(stage, resource, sample).live(keep).await?;
+        }
+        if resource.samples.is_empty() {
+            stage.screen.heading(&resource.reference.kind, "has no samples in the spec, so nothing is tried");
+            stage.screen.blank();
+        }
+    }
+    Ok(())
+}
+
+/// Shows the log while people do what they like; ends only if the operator does.
+async fn keep(stage: &mut Stage<'_>, kubeconfig: &Kubeconfig) -> Result<(), Gone> {
+    let screen = stage.screen;
+    screen.heading("kept up until Ctrl-C", "in another terminal:");
+    screen.plain(&format!("export KUBECONFIG={}", kubeconfig.0.display()));
+    for resource in &stage.operator.resources {
+        let reference = &resource.reference;
+        let everywhere = if reference.namespaced { " --all-namespaces" } else { "" };
+        screen.plain(&format!("kubectl get {}{everywhere}", reference.plural));
+        if let Some(sample) = resource.samples.first() {
+            let name = sample.object["metadata"]["name"].as_str().unwrap_or_default();
+            let namespace = sample.object["metadata"]["namespace"].as_str();
+            let namespace = namespace.map(|name| format!(" --namespace {name}")).unwrap_or_default();
+            screen.plain(&format!("kubectl delete {} {name}{namespace}", reference.singular));
+        }
+    }
+    screen.blank();
+    stage.current = None;
+    stage.step("log", "");
+    stage.show_all();
+    stage.wait(Duration::MAX, |_, _| false).await.map(drop)
+}
+
+fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal) -> Status {
+    let objects: usize = trial.generated.operator.resources.iter().map(|resource| resource.samples.len()).sum();
+    let failures = journal.failures();
+    let done = format!("{}, {}", count(objects, "object"), count(journal.all_calls(), "handler call"));
+    if failures.is_empty() {
+        screen.verdict(true, &format!("done: {done}, no failures"));
+        let next = format!("  make it yours: kopf-gen new {}", trial.spec.display());
+        output::say(&screen.paint(&next, Tone::Quiet));
+        return Status::Done;
+    }
+    screen.verdict(false, &format!("failed: {done}, {}", count(failures.len(), "failure")));
+    failures.iter().for_each(|failure| output::refuse(failure));
+    Status::HandlerFailed
+}
+
+fn not_built(screen: Screen, failure: build::Failure) -> Status {
+    screen.failed("built", "no");
+    if let build::Failure::Refused { messages, .. } = &failure {
+        output::tell(messages.trim_end());
+    }
+    output::error(&failure.into());
+    Status::BuildFailed
+}
+
+fn given_up() -> Status {
+    output::refuse("interrupted");
+    Status::Failed
+}
+
+/// Ends with the first signal that asks for it.
+async fn interrupted() {
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+}
+
+/// The custom resource definitions among the manifests.
+fn definitions(files: &FileSet) -> anyhow::Result<Vec<Value>> {
+    let manifests = files.iter().filter(|(path, file)| {
+        path.starts_with("deploy/crds/") && file.contents.contains("\nkind: CustomResourceDefinition\n")
+    });
+    manifests
+        .map(|(path, file)| serde_yaml::from_str(&file.contents).with_context(|| format!("cannot read {path}")))
+        .collect()
+}
+
+/// Tenths of a second, and only seconds where there are many.
+fn rounded(duration: Duration) -> Duration {
+    if duration < Duration::from_secs(10) {
+        Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or_default() / 100 * 100)
+    } else {
+        Duration::from_secs(duration.as_secs())
+    }
+}
+
+/// The file with which kubectl finds the server; it goes with it.
+struct Kubeconfig(PathBuf);
+
+impl Kubeconfig {
+    fn write(cache: &Cache, operator: &str, listening: &Listening) -> anyhow::Result<Self> {
+        let path = cache.kubeconfig(operator, listening.address().port());
+        fs::write(&path, listening.kubeconfig()).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Kubeconfig {
+    fn drop(&mut self) {
+        // Whoever was faster has done what was to be done.
+        drop(fs::remove_file(&self.0));
+    }
+}

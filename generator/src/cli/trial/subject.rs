@@ -1,0 +1,284 @@
+//! The life of one sample: created, edited, watched, deleted.
+
+use std::time::{Duration, Instant};
+
+use kopf_gen::model::{Reference, Resource as Kind, Sample};
+use kopf_testserver::{Resource, Server, Status};
+use serde_json::{Value, json};
+
+use super::flow;
+use super::record::ObjectName;
+use super::screen::Tone;
+use super::settling::{self, Standing, standing};
+use super::stage::{Gone, Stage};
+use super::waiting::{self, shown};
+use super::{events, journal::Journal};
+
+/// How long one step may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How long an object must be left alone until nothing more is expected.
+const QUIET: Duration = Duration::from_millis(800);
+
+/// How long an object that is settled, but written again and again, is looked at: timers may do that.
+const BUSY: Duration = Duration::from_secs(4);
+
+/// How long the log may be behind the server.
+const LAG: Duration = Duration::from_millis(400);
+
+const EVENTS: Resource<'_> = Resource::new("", "v1", "events");
+const NAMESPACES: Resource<'_> = Resource::new("", "v1", "namespaces");
+
+/// A sample on its stage.
+pub(super) struct Subject<'a, 's> {
+    stage: &'s mut Stage<'a>,
+    kind: &'a Kind,
+    sample: &'a Sample,
+    namespace: Option<String>,
+    name: ObjectName,
+    uid: Value,
+    /// The status as it was shown last.
+    status: Value,
+}
+
+impl<'a, 's> Subject<'a, 's> {
+    pub(super) fn new(stage: &'s mut Stage<'a>, kind: &'a Kind, sample: &'a Sample) -> Self {
+        let mut name = ObjectName::of(&sample.object);
+        if kind.reference.namespaced {
+            name.namespace.get_or_insert_with(|| "default".to_owned());
+        }
+        stage.current = Some(name.clone());
+        Self {
+            stage,
+            kind,
+            sample,
+            namespace: name.namespace.clone(),
+            name,
+            uid: Value::Null,
+            status: Value::Null,
+        }
+    }
+
+    /// The whole life; an object that is kept is not deleted.
+    pub(super) async fn live(mut self, keep: bool) -> Result<(), Gone> {
+        self.stage.screen.heading(&format!("{} {}", self.name.kind, self.name.path()), "");
+        if self.create().await? {
+            for patch in &self.sample.then {
+                self.edit(patch).await?;
+            }
+            self.timers().await?;
+            if !keep {
+                self.delete().await?;
+            }
+        }
+        self.events().await?;
+        self.stage.screen.blank();
+        Ok(())
+    }
+
+    async fn create(&mut self) -> Result<bool, Gone> {
+        self.stage.step("create", "");
+        let answer = self.create_namespace().and_then(|()| self.stage.server.apply(self.sample.object.clone()));
+        let object = match answer {
+            Ok(object) => object,
+            Err(status) => {
+                self.refused("the sample", &status);
+                return Ok(false);
+            }
+        };
+        self.uid = object["metadata"]["uid"].clone();
+        self.settle().await?;
+        Ok(true)
+    }
+
+    /// A sample may live in a namespace of its own.
+    fn create_namespace(&self) -> Result<(), Status> {
+        match &self.namespace {
+            Some(name) if self.stage.server.get(NAMESPACES, None, name).is_none() => {
+                let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+                self.stage.server.apply(namespace).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn edit(&mut self, patch: &Value) -> Result<(), Gone> {
+        self.stage.step("edit", &flow::flow(patch));
+        match self.send(patch) {
+            Ok(()) => self.settle().await,
+            Err(status) => {
+                self.refused("the edit", &status);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends a merge patch; the status has an endpoint of its own where the kind says so.
+    fn send(&self, patch: &Value) -> Result<(), Status> {
+        let (server, namespace, name) = (self.stage.server, self.namespace.as_deref(), &self.name.name);
+        let resource = resource(&self.kind.reference);
+        let mut rest = patch.clone();
+        let status = match rest.as_object_mut() {
+            Some(rest) if self.kind.reference.status_subresource => rest.remove("status"),
+            _ => None,
+        };
+        if rest.as_object().is_none_or(|rest| !rest.is_empty()) {
+            server.patch(resource, namespace, name, rest)?;
+        }
+        if let Some(status) = status {
+            server.patch_status(resource, namespace, name, json!({"status": status}))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the operator is done with the object, and shows its status.
+    async fn settle(&mut self) -> Result<(), Gone> {
+        let (kind, prefix) = (self.kind, &self.stage.operator.persistence.prefix);
+        let (namespace, name) = (self.namespace.clone(), self.name.name.clone());
+        let mut why = String::new();
+        let (mut version, mut written, mut settled) = (Value::Null, Instant::now(), None);
+        let is_settled = |server: &Server, _: &Journal| {
+            let Some(object) = server.get(resource(&kind.reference), namespace.as_deref(), &name) else {
+                return true;
+            };
+            if object["metadata"]["resourceVersion"] != version {
+                version = object["metadata"]["resourceVersion"].clone();
+                written = Instant::now();
+            }
+            match standing(kind, prefix, &object) {
+                Standing::Settled => {
+                    let since = settled.get_or_insert_with(Instant::now);
+                    written.elapsed() >= QUIET || since.elapsed() >= BUSY
+                }
+                Standing::Waiting(reason) => {
+                    (why, settled) = (reason, None);
+                    false
+                }
+            }
+        };
+        if !self.stage.wait(LIMIT, is_settled).await? {
+            let text = format!("the operator was not done with it within {}: {why}", shown(LIMIT));
+            self.fault(&text);
+        }
+        self.stage.end_step();
+        self.show_status();
+        Ok(())
+    }
+
+    fn object(&self) -> Option<Value> {
+        self.stage.server.get(resource(&self.kind.reference), self.namespace.as_deref(), &self.name.name)
+    }
+
+    fn show_status(&mut self) {
+        let status = self.object().map(|mut object| object["status"].take()).unwrap_or_default();
+        let empty = status.is_null() || status.as_object().is_some_and(serde_json::Map::is_empty);
+        let (text, tone) = match (empty, status == self.status) {
+            (true, _) => ("none".to_owned(), Tone::Quiet),
+            (false, true) => ("as before".to_owned(), Tone::Quiet),
+            (false, false) => (flow::lines(&status), Tone::Plain),
+        };
+        self.stage.screen.row("status", &text, tone);
+        self.status = status;
+    }
+
+    /// Waits for the calls of timers, within reason.
+    async fn timers(&mut self) -> Result<(), Gone> {
+        let object = self.object().unwrap_or_default();
+        let timers = self.kind.timers.iter();
+        let matching = timers.filter(|timer| settling::matches(&timer.filters, timer.field.as_deref(), &object));
+        let plan = waiting::plan(matching);
+        if plan.calls.is_empty() && plan.skipped.is_empty() {
+            return Ok(());
+        }
+        let name = self.name.clone();
+        self.stage.step("timers", "");
+        let is_met = |_: &Server, journal: &Journal| plan.is_met(|id| journal.calls(&name, id));
+        if !self.stage.wait(plan.limit, is_met).await? {
+            for (id, wanted) in &plan.calls {
+                let calls = self.stage.journal.calls(&name, id);
+                if calls < *wanted {
+                    self.fault(&format!("timer {id} was called {calls} instead of {wanted} times in {}", shown(plan.limit)));
+                }
+            }
+        }
+        self.stage.wait(LAG, |_, _| false).await?;
+        self.stage.end_step();
+        for (id, why) in &plan.skipped {
+            self.stage.screen.row(id, why, Tone::Quiet);
+        }
+        self.show_status();
+        Ok(())
+    }
+
+    async fn delete(&mut self) -> Result<(), Gone> {
+        self.stage.step("delete", "");
+        let (kind, namespace, name) = (self.kind, self.namespace.clone(), self.name.name.clone());
+        let deleted = self.stage.server.delete(resource(&kind.reference), namespace.as_deref(), &name);
+        if let Err(status) = deleted {
+            self.refused("the deletion", &status);
+            return Ok(());
+        }
+        let own = self.stage.operator.persistence.finalizer.clone();
+        let begin = Instant::now();
+        let is_over = |server: &Server, _: &Journal| {
+            let object = server.get(resource(&kind.reference), namespace.as_deref(), &name);
+            object.is_none_or(|object| {
+                begin.elapsed() >= QUIET && settling::foreign_finalizers(&object, &own).is_some()
+            })
+        };
+        self.stage.wait(LIMIT, is_over).await?;
+        self.stage.wait(LAG, |_, _| false).await?;
+        self.stage.end_step();
+        match self.object() {
+            None => self.stage.screen.row("object", "is gone", Tone::Plain),
+            Some(object) => match settling::foreign_finalizers(&object, &own) {
+                Some(others) => {
+                    let text = format!("stays, held by {}", others.join(", "));
+                    self.stage.screen.row("object", &text, Tone::Careful);
+                }
+                None => self.fault(&format!("the object was not gone within {}", shown(LIMIT))),
+            },
+        }
+        Ok(())
+    }
+
+    async fn events(&mut self) -> Result<(), Gone> {
+        if self.uid.is_null() {
+            return Ok(());
+        }
+        self.stage.wait(LAG, |_, _| false).await?;
+        let mut events = self.stage.server.list(EVENTS, None);
+        events.retain(|event| event["involvedObject"]["uid"] == self.uid);
+        self.stage.step("events", "");
+        let screen = self.stage.screen;
+        let rows = events::table(&events);
+        if rows.is_empty() {
+            let advice = if self.stage.operator.posting.loggers {
+                "none"
+            } else {
+                "none; with settings.posting.loggers: true, log lines become events"
+            };
+            screen.plain(&screen.paint(advice, Tone::Quiet));
+        }
+        for (row, is_warning) in rows {
+            let tone = if is_warning { Tone::Careful } else { Tone::Plain };
+            screen.plain(&screen.paint(&row, tone));
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, what: &str, status: &Status) {
+        let text = format!("the API server refused {what}: {status}");
+        self.fault(&text);
+        self.stage.end_step();
+    }
+
+    fn fault(&mut self, text: &str) {
+        self.stage.screen.row("failed", text, Tone::Bad);
+        self.stage.journal.fail(Some(&self.name), text);
+    }
+}
+
+fn resource(reference: &Reference) -> Resource<'_> {
+    Resource::new(&reference.group, &reference.version, &reference.plural)
+}
