@@ -12,7 +12,10 @@ use kopf_gen::model::{Operator, Origin};
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().find(|folder| folder.join("specs").is_dir()).expect("the workspace holds specs").to_path_buf()
+    here.ancestors()
+        .find(|folder| folder.join("specs").is_dir())
+        .expect("the workspace holds specs")
+        .to_path_buf()
 }
 
 fn resolve(file_name: &str, text: &str) -> Result<(Operator, Diagnostics), Diagnostics> {
@@ -51,7 +54,11 @@ fn bad_specs_get_their_exact_messages() {
             differing.push(format!("{}:\n{answer}", path.display()));
         }
     }
-    assert!(differing.is_empty(), "unexpected messages; KOPF_GEN_BLESS=1 renews them\n{}", differing.join("\n"));
+    assert!(
+        differing.is_empty(),
+        "unexpected messages; KOPF_GEN_BLESS=1 renews them\n{}",
+        differing.join("\n")
+    );
 }
 
 #[test]
@@ -73,7 +80,10 @@ fn entries(operator: &Operator) -> Vec<String> {
         .handlers
         .iter()
         .map(|handler| format!("{:?} {} {}", handler.handler_type, handler.id, handler.function));
-    let timers = resource.timers.iter().map(|timer| format!("Timer {} {}", timer.id, timer.function));
+    let timers = resource
+        .timers
+        .iter()
+        .map(|timer| format!("Timer {} {}", timer.id, timer.function));
     handlers.chain(timers).collect()
 }
 
@@ -93,7 +103,13 @@ fn the_examples_yield_the_names_of_their_registries() {
     assert_eq!(operator.persistence.finalizer, "greeter.demo.example.com/finalizer");
     assert!(operator.posting.loggers);
     assert_eq!(entries(&operator), ["Change(Create) greet greet"]);
-    assert_eq!((operator.resources[0].module.as_str(), operator.resources[0].type_name.as_str()), ("greeting", "Greeting"));
+    assert_eq!(
+        (
+            operator.resources[0].module.as_str(),
+            operator.resources[0].type_name.as_str()
+        ),
+        ("greeting", "Greeting")
+    );
 
     let (operator, _) = example("02-lifecycle.yaml");
     assert_eq!(
@@ -107,7 +123,13 @@ fn the_examples_yield_the_names_of_their_registries() {
         ]
     );
     let functions = &operator.resources[0].functions;
-    assert_eq!(functions.iter().map(|function| function.name.as_str()).collect::<Vec<_>>(), ["provision", "reconfigure", "resize", "release"]);
+    assert_eq!(
+        functions
+            .iter()
+            .map(|function| function.name.as_str())
+            .collect::<Vec<_>>(),
+        ["provision", "reconfigure", "resize", "release"]
+    );
 
     let (operator, _) = example("03-builtins.yaml");
     assert_eq!(entries(&operator), ["Change(Create) enrol enrol", "Event audit audit"]);
@@ -120,9 +142,14 @@ fn the_examples_yield_the_names_of_their_registries() {
 #[test]
 fn results_have_a_place_in_the_status() {
     let (operator, _) = example("02-lifecycle.yaml");
-    let Origin::Own(own) = &operator.resources[0].origin else { panic!("Bucket is an own kind") };
+    let Origin::Own(own) = &operator.resources[0].origin else {
+        panic!("Bucket is an own kind")
+    };
     let status = own.status.openapi();
-    assert_eq!(status["properties"]["provision"]["properties"]["endpoint"]["type"], "string");
+    assert_eq!(
+        status["properties"]["provision"]["properties"]["endpoint"]["type"],
+        "string"
+    );
     assert_eq!(status["properties"]["phase"]["type"], "string");
     assert_eq!(status["x-kubernetes-preserve-unknown-fields"], true);
 }

@@ -93,7 +93,7 @@ codes! {
     SetItems = "KG305", "Items of a set are scalars or atomic.";
     MapKeys = "KG306", "A list of type map has keys, which are scalar fields of its items.";
     MapKeyPresence = "KG307", "Keys of a map list are always there and never null.";
-    DefaultPlace = "KG401", "Object metadata has no defaults.";
+
     DefaultValue = "KG402", "A default fits its own schema.";
     DefaultPruned = "KG403", "A default holds only what the schema keeps.";
     Rule = "KG501", "A CEL rule says something, and so does its message.";

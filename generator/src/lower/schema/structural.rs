@@ -250,13 +250,6 @@ fn embedded_field(name: &str, property: &Mapping, span: Span, faults: &mut Fault
         "metadata" => "object",
         _ => return,
     };
-    if let Some(default) = property.get("default") {
-        faults.push(fault(
-            Code::DefaultPlace,
-            default.span,
-            format!("`{name}` of an embedded resource has no default"),
-        ));
-    }
     if text(property, "type") != Some(wanted) {
         faults.push(fault(
             Code::EmbeddedNames,
