@@ -41,10 +41,16 @@ const TOGETHER: &[(&str, &str)] = &[
 ];
 
 /// Within the lower layers of the runtime, siblings that must not know each other.
-const STRANGERS: &[(&str, &str)] = &[("configs/progress", "configs/diffbase"), ("configs/diffbase", "configs/progress")];
+const STRANGERS: &[(&str, &str)] = &[
+    ("configs/progress", "configs/diffbase"),
+    ("configs/diffbase", "configs/progress"),
+];
 
 fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests are a folder of the workspace")
+        .to_owned()
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -63,7 +69,13 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 /// The module right below `src` that a file belongs to.
 fn module_of(file: &Path, src: &Path) -> String {
     let inside = file.strip_prefix(src).unwrap();
-    let first = inside.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+    let first = inside
+        .components()
+        .next()
+        .unwrap()
+        .as_os_str()
+        .to_string_lossy()
+        .into_owned();
     first.trim_end_matches(".rs").to_owned()
 }
 
@@ -73,7 +85,10 @@ fn imports(text: &str) -> Vec<String> {
     for line in text.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
         for (at, _) in line.match_indices("crate::") {
             let rest = &line[at + "crate::".len()..];
-            let name: String = rest.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
+            let name: String = rest
+                .chars()
+                .take_while(|char| char.is_alphanumeric() || *char == '_')
+                .collect();
             if name.chars().next().is_some_and(char::is_lowercase) {
                 found.push(name);
             }
@@ -93,9 +108,9 @@ fn violations(crate_folder: &str, layers: &[&[&str]]) -> Vec<String> {
             continue;
         };
         for import in imports(&std::fs::read_to_string(&file).unwrap()) {
-            let together = TOGETHER.iter().any(|pair| {
-                [(module.as_str(), import.as_str()), (import.as_str(), module.as_str())].contains(pair)
-            });
+            let together = TOGETHER
+                .iter()
+                .any(|pair| [(module.as_str(), import.as_str()), (import.as_str(), module.as_str())].contains(pair));
             match level(&import) {
                 Some(other) if other > own || (other == own && import != module && !together) => {
                     violations.push(format!("{}: `{module}` must not import `{import}`", file.display()));

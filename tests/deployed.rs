@@ -32,7 +32,11 @@ fn kubectl(plane: &ControlPlane, arguments: &[&str], input: Option<&Value>) -> R
     command.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = command.wait_with_output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(text(&output.stderr))
+    }
 }
 
 fn get(plane: &ControlPlane, namespace: &str, name: &str) -> Value {
@@ -54,7 +58,13 @@ fn wait(what: &str, wanted: impl Fn() -> Option<Value>) -> Value {
     }
 }
 
-fn wait_object(plane: &ControlPlane, namespace: &str, name: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+fn wait_object(
+    plane: &ControlPlane,
+    namespace: &str,
+    name: &str,
+    what: &str,
+    wanted: impl Fn(&Value) -> bool,
+) -> Value {
     wait(what, || Some(get(plane, namespace, name)).filter(&wanted))
 }
 
@@ -72,11 +82,30 @@ fn create(plane: &ControlPlane, namespace: &str) {
 
 fn edit(plane: &ControlPlane, namespace: &str, patch: &Value) {
     let patch = patch.to_string();
-    kubectl(plane, &["patch", BUCKETS, "reports", "-n", namespace, "--type=merge", "-p", &patch], None).unwrap();
+    kubectl(
+        plane,
+        &[
+            "patch",
+            BUCKETS,
+            "reports",
+            "-n",
+            namespace,
+            "--type=merge",
+            "-p",
+            &patch,
+        ],
+        None,
+    )
+    .unwrap();
 }
 
 fn delete(plane: &ControlPlane, namespace: &str) {
-    kubectl(plane, &["delete", BUCKETS, "reports", "-n", namespace, "--timeout=60s"], None).unwrap();
+    kubectl(
+        plane,
+        &["delete", BUCKETS, "reports", "-n", namespace, "--timeout=60s"],
+        None,
+    )
+    .unwrap();
 }
 
 /// A running operator; killed when dropped.
@@ -96,7 +125,10 @@ impl Program {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        Self { child, log: log.to_owned() }
+        Self {
+            child,
+            log: log.to_owned(),
+        }
     }
 
     fn log(&self) -> String {
@@ -118,7 +150,10 @@ impl Program {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(begin.elapsed() < Duration::from_secs(20), "SIGTERM does not end the program");
+            assert!(
+                begin.elapsed() < Duration::from_secs(20),
+                "SIGTERM does not end the program"
+            );
             std::thread::sleep(Duration::from_millis(50));
         };
         assert!(status.success(), "{status}: {}", self.log());
@@ -195,7 +230,8 @@ fn account_kubeconfig(plane: &ControlPlane, folder: &Path, namespace: &str, acco
 
 fn annotation(object: &Value, name: &str) -> Value {
     let text = &object["metadata"]["annotations"][format!("bucketeer.storage.example.com/{name}")];
-    text.as_str().map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
+    text.as_str()
+        .map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
 }
 
 /// Three stories of one deployed operator, one after the other, since they share its CRD and its rights.
@@ -207,12 +243,31 @@ fn a_deployed_operator_works_under_its_own_rights_and_survives_kills() {
     let program = project.program("bucketeer");
     let log = project.path().join("operator.log");
 
-    let applied = kubectl(plane, &["apply", "-k", &project.path().join("deploy/all").display().to_string()], None);
+    let applied = kubectl(
+        plane,
+        &["apply", "-k", &project.path().join("deploy/all").display().to_string()],
+        None,
+    );
     applied.expect("everything is applied at the first try");
-    kubectl(plane, &["wait", "--for=condition=Established", &format!("crd/{BUCKETS}"), "--timeout=30s"], None).unwrap();
+    kubectl(
+        plane,
+        &[
+            "wait",
+            "--for=condition=Established",
+            &format!("crd/{BUCKETS}"),
+            "--timeout=30s",
+        ],
+        None,
+    )
+    .unwrap();
     let kubeconfig = account_kubeconfig(plane, project.path(), "bucketeer-system", "bucketeer");
     let start = || {
-        let arguments = ["run", "--all-namespaces", "--standalone", "--liveness=http://127.0.0.1:0/healthz"];
+        let arguments = [
+            "run",
+            "--all-namespaces",
+            "--standalone",
+            "--liveness=http://127.0.0.1:0/healthz",
+        ];
         Program::start(&program, &kubeconfig, &arguments, &log)
     };
 
@@ -223,19 +278,30 @@ fn a_deployed_operator_works_under_its_own_rights_and_survives_kills() {
     let text = operator.log();
     operator.terminate();
     for word in ["403", "orbidden", "Cannot watch", "Cannot patch"] {
-        assert!(!text.contains(word), "the operator lacks a right or a connection:\n{text}");
+        assert!(
+            !text.contains(word),
+            "the operator lacks a right or a connection:\n{text}"
+        );
     }
 }
 
 // Z-3, Z-6, R-1, B-7
 fn from_creation_to_deletion(plane: &ControlPlane, operator: &Program) {
     create(plane, "plain");
-    let handled = |object: &Value| annotation(object, "last-handled-configuration") != Value::Null;
+    let result = json!({"endpoint": "here"});
+    let handled = |object: &Value| {
+        annotation(object, "last-handled-configuration") != Value::Null && object["status"]["provision"] == result
+    };
     let object = wait_object(plane, "plain", "reports", "handled", handled);
-    assert_eq!(object["status"]["provision"], json!({"endpoint": "here"}));
-    assert_eq!(object["metadata"]["finalizers"], json!(["bucketeer.storage.example.com/finalizer"]));
+    assert_eq!(
+        object["metadata"]["finalizers"],
+        json!(["bucketeer.storage.example.com/finalizer"])
+    );
     let essence = annotation(&object, "last-handled-configuration");
-    assert_eq!(essence, json!({"spec": {"public": false, "quota": "1Gi", "region": "north"}}));
+    assert_eq!(
+        essence,
+        json!({"spec": {"public": false, "quota": "1Gi", "region": "north"}})
+    );
     edit(plane, "plain", &json!({"spec": {"public": true}}));
     let edited = |object: &Value| annotation(object, "last-handled-configuration")["spec"]["public"] == true;
     wait_object(plane, "plain", "reports", "update handled", edited);
@@ -267,7 +333,12 @@ fn a_kill_in_the_middle_of_retries(plane: &ControlPlane, operator: Program, star
     let calls = calls(&operator.log())[before..].to_vec();
     assert_eq!(
         calls,
-        ["provision create 0", "resize create Some(\"1Gi\")", "provision create 1", "provision create 2"]
+        [
+            "provision create 0",
+            "resize create Some(\"1Gi\")",
+            "provision create 1",
+            "provision create 2"
+        ]
     );
     operator
 }
@@ -276,14 +347,17 @@ fn a_kill_in_the_middle_of_retries(plane: &ControlPlane, operator: Program, star
 fn changes_during_downtime(plane: &ControlPlane, operator: Program, start: impl Fn() -> Program) -> Program {
     operator.kill();
     for days in [1, 2, 3] {
-        edit(plane, "killed", &json!({"spec": {"lifecycle": {"expireAfterDays": days}}}));
+        edit(
+            plane,
+            "killed",
+            &json!({"spec": {"lifecycle": {"expireAfterDays": days}}}),
+        );
     }
     edit(plane, "killed", &json!({"spec": {"public": true}}));
     let operator = start();
     let before = calls(&operator.log()).len();
-    let handled = |object: &Value| {
-        annotation(object, "last-handled-configuration")["spec"]["lifecycle"]["expireAfterDays"] == 3
-    };
+    let handled =
+        |object: &Value| annotation(object, "last-handled-configuration")["spec"]["lifecycle"]["expireAfterDays"] == 3;
     wait_object(plane, "killed", "reports", "handled", handled);
     delete(plane, "killed");
     let calls = calls(&operator.log())[before..].to_vec();
@@ -325,7 +399,9 @@ fn kopf() -> Option<PathBuf> {
 // Journey 6: with Kopf's default settings, nothing is handled twice and nothing is left behind.
 #[test]
 fn an_operator_takes_over_from_kopf() {
-    let (Some(plane), Some(python)) = (control_plane::shared(), kopf()) else { return };
+    let (Some(plane), Some(python)) = (control_plane::shared(), kopf()) else {
+        return;
+    };
     let taken = "settings:\n  persistence: {prefix: kopf.zalando.org, finalizer: kopf.zalando.org/KopfFinalizerMarker}\n\
                  peering: {name: default}\nresources:";
     // A group of its own: the other test's operator serves the whole cluster.
@@ -336,9 +412,24 @@ fn an_operator_takes_over_from_kopf() {
     let project = Project::of(&spec);
     project.put("src/handlers/bucket.rs", HANDLERS);
     let program = project.program("bucketeer");
-    kubectl(plane, &["apply", "-k", &project.path().join("deploy/crds").display().to_string()], None).unwrap();
+    kubectl(
+        plane,
+        &["apply", "-k", &project.path().join("deploy/crds").display().to_string()],
+        None,
+    )
+    .unwrap();
     let buckets = "buckets.taken.example.com";
-    kubectl(plane, &["wait", "--for=condition=Established", &format!("crd/{buckets}"), "--timeout=30s"], None).unwrap();
+    kubectl(
+        plane,
+        &[
+            "wait",
+            "--for=condition=Established",
+            &format!("crd/{buckets}"),
+            "--timeout=30s",
+        ],
+        None,
+    )
+    .unwrap();
     kubectl(plane, &["create", "namespace", "taken"], None).unwrap();
 
     let script = project.path().join("operator.py");
@@ -358,29 +449,70 @@ fn an_operator_takes_over_from_kopf() {
         Err(_) => Value::Null,
     };
     let key = "kopf.zalando.org/last-handled-configuration";
-    let handled = wait("Kopf has handled it", || Some(get()).filter(|object| object["metadata"]["annotations"][key].is_string()));
-    assert_eq!(handled["status"]["provision"], json!({"endpoint": "kopf"}));
-    assert_eq!(handled["metadata"]["finalizers"], json!(["kopf.zalando.org/KopfFinalizerMarker"]));
+    let handled = wait("Kopf has handled it", || {
+        Some(get()).filter(|object| {
+            object["metadata"]["annotations"][key].is_string()
+                && object["status"]["provision"] == json!({"endpoint": "kopf"})
+        })
+    });
+    assert_eq!(
+        handled["metadata"]["finalizers"],
+        json!(["kopf.zalando.org/KopfFinalizerMarker"])
+    );
     kopf.terminate();
 
     let log = project.path().join("operator.log");
-    let operator = Program::start(&program, &plane.kubeconfig, &["run", "-n", "taken", "--standalone", "-v"], &log);
+    let operator = Program::start(
+        &program,
+        &plane.kubeconfig,
+        &["run", "-n", "taken", "--standalone", "-v"],
+        &log,
+    );
     // A new object shows that the operator has listed; the old one came before it.
     let mut other = bucket.clone();
     other["metadata"]["name"] = "other".into();
     kubectl(plane, &["apply", "-f", "-"], Some(&other)).unwrap();
-    wait("the new object is handled", || calls(&operator.log()).first().map(|call| json!(call)));
-    let patch = json!({"spec": {"public": true}}).to_string();
-    kubectl(plane, &["patch", buckets, "reports", "-n", "taken", "--type=merge", "-p", &patch], None).unwrap();
-    wait("the edit is handled", || {
-        calls(&operator.log()).iter().any(|call| call.starts_with("reconfigure")).then_some(Value::Null)
+    wait("the new object is handled", || {
+        calls(&operator.log()).first().map(|call| json!(call))
     });
-    kubectl(plane, &["delete", buckets, "reports", "-n", "taken", "--timeout=60s"], None).unwrap();
+    let patch = json!({"spec": {"public": true}}).to_string();
+    kubectl(
+        plane,
+        &["patch", buckets, "reports", "-n", "taken", "--type=merge", "-p", &patch],
+        None,
+    )
+    .unwrap();
+    wait("the edit is handled", || {
+        calls(&operator.log())
+            .iter()
+            .any(|call| call.starts_with("reconfigure"))
+            .then_some(Value::Null)
+    });
+    kubectl(
+        plane,
+        &["delete", buckets, "reports", "-n", "taken", "--timeout=60s"],
+        None,
+    )
+    .unwrap();
     assert_eq!(get(), Value::Null, "Kopf's finalizer is gone");
     let text = operator.log();
-    let of_the_old: Vec<String> =
-        calls(&text.lines().filter(|line| line.contains("[taken/reports]")).collect::<Vec<_>>().join("\n"));
-    assert_eq!(of_the_old, ["reconfigure update spec.public", "release delete"], "{text}");
-    kubectl(plane, &["delete", buckets, "other", "-n", "taken", "--timeout=60s"], None).unwrap();
+    let of_the_old: Vec<String> = calls(
+        &text
+            .lines()
+            .filter(|line| line.contains("[taken/reports]"))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
+    assert_eq!(
+        of_the_old,
+        ["reconfigure update spec.public", "release delete"],
+        "{text}"
+    );
+    kubectl(
+        plane,
+        &["delete", buckets, "other", "-n", "taken", "--timeout=60s"],
+        None,
+    )
+    .unwrap();
     operator.terminate();
 }

@@ -12,7 +12,9 @@ fn normalize(stderr: &str, project: &Project) -> String {
     let mut in_runtime = false;
     let mut text = String::new();
     for line in stderr.lines() {
-        let line = line.replace(&folder, "").replace(&workspace().display().to_string(), "$KOPF");
+        let line = line
+            .replace(&folder, "")
+            .replace(&workspace().display().to_string(), "$KOPF");
         // Where other crates and the standard library are kept is this machine's business.
         let line = match line.find("/registry/src/").or_else(|| line.find("/rustc/")) {
             Some(_) => format!("{}--> $ELSEWHERE", line.split("--> ").next().unwrap_or_default()),

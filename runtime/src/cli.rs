@@ -24,6 +24,7 @@ enum Command {
 }
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 struct RunArgs {
     /// Namespace to serve; repeatable
     #[arg(short, long = "namespace", value_name = "NAME", conflicts_with = "all_namespaces")]
@@ -43,7 +44,7 @@ struct RunArgs {
     /// Name of the peering object (not supported yet)
     #[arg(short = 'P', long, value_name = "NAME")]
     peering: Option<String>,
-    /// Where to serve the probes, such as http://0.0.0.0:8081/healthz
+    /// Where to serve the probes, such as <http://0.0.0.0:8081/healthz>
     #[arg(short = 'L', long, value_name = "URL")]
     liveness: Option<Endpoint>,
     /// Logs more: why things are done
@@ -98,7 +99,10 @@ pub(crate) fn main(operator: Operator) -> ExitCode {
         Err(error) => error.exit(),
     };
     if let Some(message) = run.unsupported() {
-        command.clone().error(clap::error::ErrorKind::InvalidValue, message).exit();
+        command
+            .clone()
+            .error(clap::error::ErrorKind::InvalidValue, message)
+            .exit();
     }
     logging::init(run.verbosity(), run.log_format);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -127,11 +131,16 @@ async fn serve(operator: Operator, run: RunArgs) -> anyhow::Result<()> {
     if run.namespace.is_empty() && !run.all_namespaces {
         tracing::warn!("Serving all namespaces, since neither --namespace nor --all-namespaces is given");
     }
-    let config = Config::infer().await.context("cannot find out how to reach a cluster")?;
+    let config = Config::infer()
+        .await
+        .context("cannot find out how to reach a cluster")?;
     let client = client(config, &name)?;
     let stopping = CancellationToken::new();
     tokio::spawn(stop_on_signal(stopping.clone()));
-    let options = RunOptions::new(client).namespaces(run.namespace).liveness(run.liveness).stop_on(stopping);
+    let options = RunOptions::new(client)
+        .namespaces(run.namespace)
+        .liveness(run.liveness)
+        .stop_on(stopping);
     operator.run(options).await?;
     tracing::info!("Stopped");
     Ok(())
@@ -156,7 +165,8 @@ async fn stop_on_signal(stopping: CancellationToken) {
 
 async fn first_signal() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
         return std::future::pending().await;
     };
     tokio::select! {
@@ -196,7 +206,12 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_yet_is_refused() {
-        for line in ["op run --dev", "op run --priority 5", "op run -P default", "op run -n team-*"] {
+        for line in [
+            "op run --dev",
+            "op run --priority 5",
+            "op run -P default",
+            "op run -n team-*",
+        ] {
             let message = parse(line).unsupported().expect(line);
             assert!(message.contains("not supported yet"), "{message}");
         }

@@ -85,7 +85,11 @@ impl Operator {
         let name = name.into();
         let mut settings = Settings::default();
         settings.posting.reporting_component.clone_from(&name);
-        Self { name, settings, registries: Vec::new() }
+        Self {
+            name,
+            settings,
+            registries: Vec::new(),
+        }
     }
 
     /// Changes settings; the defaults are Kopf's.

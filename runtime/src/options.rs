@@ -23,13 +23,13 @@ pub const fn millis(count: u64) -> Duration {
 /// `count` minutes.
 #[must_use]
 pub const fn mins(count: u64) -> Duration {
-    Duration::from_mins(count)
+    Duration::from_secs(60 * count)
 }
 
 /// `count` hours.
 #[must_use]
 pub const fn hours(count: u64) -> Duration {
-    Duration::from_hours(count)
+    Duration::from_secs(3600 * count)
 }
 
 /// What all families share.
@@ -44,28 +44,27 @@ pub(crate) struct Common {
 macro_rules! common_options {
     () => {
         /// A value that is handed to the function as `param`, verbatim (H-13).
-        #[must_use]
         pub fn param(mut self, param: impl Into<Value>) -> Self {
             self.common.param = param.into();
             self
         }
 
         /// Only objects whose label is this text, [`PRESENT`](crate::PRESENT) or [`ABSENT`](crate::ABSENT) (F-2).
-        #[must_use]
         pub fn label(mut self, key: impl Into<String>, criterion: impl Into<Criterion>) -> Self {
             self.common.filters.labels.push((key.into(), criterion.into()));
             self
         }
 
         /// Only objects whose annotation is this text, [`PRESENT`](crate::PRESENT) or [`ABSENT`](crate::ABSENT) (F-2).
-        #[must_use]
         pub fn annotation(mut self, key: impl Into<String>, criterion: impl Into<Criterion>) -> Self {
-            self.common.filters.annotations.push((key.into(), criterion.into()));
+            self.common
+                .filters
+                .annotations
+                .push((key.into(), criterion.into()));
             self
         }
 
         /// Only objects that have this field; update handlers only when it differs (H-5, H-6, F-5).
-        #[must_use]
         pub fn field(mut self, path: impl Into<FieldPath>) -> Self {
             self.common.field = Some(path.into());
             self
@@ -76,28 +75,24 @@ macro_rules! common_options {
 macro_rules! error_options {
     () => {
         /// How many times the function is called at most for one change (E-7).
-        #[must_use]
         pub fn retries(mut self, count: u32) -> Self {
             self.common.limits.retries = Some(count);
             self
         }
 
         /// How long all attempts together may take; it also interrupts a running async function (E-8).
-        #[must_use]
         pub fn timeout(mut self, timeout: Duration) -> Self {
             self.common.limits.timeout = Some(timeout);
             self
         }
 
         /// The wait after an arbitrary error; by default `settings.execution.default_backoff` (E-4).
-        #[must_use]
         pub fn backoff(mut self, backoff: Duration) -> Self {
             self.common.limits.backoff = Some(backoff);
             self
         }
 
         /// What an arbitrary error means (E-2).
-        #[must_use]
         pub fn errors(mut self, mode: ErrorsMode) -> Self {
             self.common.limits.errors = Some(mode);
             self
@@ -119,14 +114,12 @@ impl ChangeOptions {
     error_options!();
 
     /// On delete handlers: deletion does not wait for this handler; no finalizer is set for it (H-7).
-    #[must_use]
     pub fn optional(mut self) -> Self {
         self.optional = true;
         self
     }
 
     /// On resume handlers: also for objects that are being deleted (H-3).
-    #[must_use]
     pub fn deleted(mut self) -> Self {
         self.deleted = true;
         self
@@ -160,28 +153,24 @@ impl TimerOptions {
     error_options!();
 
     /// The time from the end of one call to the start of the next (T-3).
-    #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = Some(interval);
         self
     }
 
     /// How long the object must have been left unchanged before each call (T-7).
-    #[must_use]
     pub fn idle(mut self, idle: Duration) -> Self {
         self.idle = Some(idle);
         self
     }
 
     /// Measures `interval` from start to start, on a fixed grid (T-3).
-    #[must_use]
     pub fn sharp(mut self) -> Self {
         self.sharp = true;
         self
     }
 
     /// The wait before the first call (T-2).
-    #[must_use]
     pub fn initial_delay(mut self, delay: Duration) -> Self {
         self.initial_delay = Some(delay);
         self

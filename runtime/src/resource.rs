@@ -44,7 +44,10 @@ pub struct Resource<K = ()> {
 impl Resource {
     /// The kind `K` without handlers.
     pub fn of<K: Kind>() -> Resource<K> {
-        Resource { registry: Registry::new(K::REFERENCE, Arc::new(parse_spec::<K>)), kind: PhantomData }
+        Resource {
+            registry: Registry::new(K::REFERENCE, Arc::new(parse_spec::<K>)),
+            kind: PhantomData,
+        }
     }
 }
 
@@ -124,7 +127,12 @@ impl<K: Kind> Resource<K> {
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Field, id, handler, options(ChangeOptions::default()).field(field))
+        self.change(
+            ChangeKind::Field,
+            id,
+            handler,
+            options(ChangeOptions::default()).field(field),
+        )
     }
 
     /// Calls `handler` for each raw watch event, in order.
@@ -152,12 +160,7 @@ impl<K: Kind> Resource<K> {
     }
 
     /// Calls `handler` again and again for each object, on the object's own clock.
-    pub fn timer<F, Fut, T>(
-        mut self,
-        id: &str,
-        handler: F,
-        options: impl FnOnce(TimerOptions) -> TimerOptions,
-    ) -> Self
+    pub fn timer<F, Fut, T>(mut self, id: &str, handler: F, options: impl FnOnce(TimerOptions) -> TimerOptions) -> Self
     where
         F: Fn(Timer<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
@@ -211,7 +214,9 @@ impl<K: Kind> Resource<K> {
 /// Makes a plain function usable as a handler: it runs on a thread where blocking is allowed (K-12).
 ///
 /// The call's log records still name the object. A function that is running cannot be interrupted.
-pub fn blocking<A, T, F>(function: F) -> impl Fn(A) -> futures::future::BoxFuture<'static, HandlerResult<T>> + Send + Sync
+pub fn blocking<A, T, F>(
+    function: F,
+) -> impl Fn(A) -> futures::future::BoxFuture<'static, HandlerResult<T>> + Send + Sync
 where
     F: Fn(A) -> HandlerResult<T> + Send + Sync + 'static,
     A: Send + 'static,
@@ -273,8 +278,15 @@ pub(crate) fn parse_spec<K: Kind>(body: &Body) -> Result<Arc<dyn Any + Send + Sy
         Ok(spec) => Ok(Arc::new(spec)),
         Err(error) => {
             let inner = error.path().to_string();
-            let path = if inner == "." { "spec".to_owned() } else { format!("spec.{inner}") };
-            Err(Misfit { path, message: error.into_inner().to_string() })
+            let path = if inner == "." {
+                "spec".to_owned()
+            } else {
+                format!("spec.{inner}")
+            };
+            Err(Misfit {
+                path,
+                message: error.into_inner().to_string(),
+            })
         }
     }
 }

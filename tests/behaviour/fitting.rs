@@ -42,16 +42,26 @@ async fn an_object_that_does_not_fit_waits_alone(cluster: &Cluster) {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     // Nothing of the object changed, so it is not reported again.
-    cluster.patch(&path(cluster, "misfit"), &json!({"status": {"any": 1}})).await;
-    cluster.patch(&path(cluster, "misfit"), &json!({"metadata": {"labels": {"any": "x"}}})).await;
+    cluster
+        .patch(&path(cluster, "misfit"), &json!({"status": {"any": 1}}))
+        .await;
+    cluster
+        .patch(&path(cluster, "misfit"), &json!({"metadata": {"labels": {"any": "x"}}}))
+        .await;
     create(cluster, "later", json!({"size": 3})).await;
     cluster.wait(&path(cluster, "later"), made).await;
     let events = cluster.events_about("misfit").await;
     assert_eq!(events.len(), 1, "{events:?}");
     assert_eq!(events[0].0, "InvalidSpec");
-    assert!(events[0].1.contains("spec.size"), "the event names the path: {}", events[0].1);
+    assert!(
+        events[0].1.contains("spec.size"),
+        "the event names the path: {}",
+        events[0].1
+    );
 
-    cluster.patch(&path(cluster, "misfit"), &json!({"spec": {"size": 2}})).await;
+    cluster
+        .patch(&path(cluster, "misfit"), &json!({"spec": {"size": 2}}))
+        .await;
     cluster.wait(&path(cluster, "misfit"), made).await;
     operator.stop().await;
     let mut notes = notes.all();

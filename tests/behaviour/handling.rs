@@ -14,8 +14,13 @@ fn annotation<'a>(object: &'a Value, name: &str) -> &'a Value {
 }
 
 fn essence(object: &Value) -> Value {
-    let text = annotation(object, "last-handled-configuration").as_str().unwrap_or("null");
-    assert!(text == "null" || text.ends_with("}\n"), "Kopf ends the essence with a newline (B-7): {text:?}");
+    let text = annotation(object, "last-handled-configuration")
+        .as_str()
+        .unwrap_or("null");
+    assert!(
+        text == "null" || text.ends_with("}\n"),
+        "Kopf ends the essence with a newline (B-7): {text:?}"
+    );
     serde_json::from_str(text).unwrap()
 }
 
@@ -23,7 +28,9 @@ fn essence(object: &Value) -> Value {
 fn noting(notes: &Notes) -> Operator {
     let handler = |id: &'static str| {
         let notes = notes.clone();
-        move |Change { reason, retry, diff, .. }: Change<Widget>| {
+        move |Change {
+                  reason, retry, diff, ..
+              }: Change<Widget>| {
             let notes = notes.clone();
             async move {
                 let diff: Vec<String> = diff
@@ -66,13 +73,28 @@ async fn an_object_is_handled_from_creation_to_deletion(cluster: &Cluster) {
     let path = path(cluster, "a");
     create(cluster, "a", json!({"size": 1})).await;
 
-    let created = cluster.wait(&path, |object| essence(object) == json!({"spec": {"size": 1}})).await;
+    // The status is patched after the rest of the object.
+    let results = json!({"made": {"seen": "made"}, "sized/spec.size": {"seen": "sized"}});
+    let created = cluster
+        .wait(&path, |object| {
+            essence(object) == json!({"spec": {"size": 1}}) && object["status"] == results
+        })
+        .await;
     assert_eq!(created["metadata"]["finalizers"], json!([FINALIZER]));
-    assert_eq!(created["status"], json!({"made": {"seen": "made"}, "sized/spec.size": {"seen": "sized"}}));
-    assert_eq!(*annotation(&created, "made"), Value::Null, "a finished cycle leaves no records");
+    assert_eq!(
+        *annotation(&created, "made"),
+        Value::Null,
+        "a finished cycle leaves no records"
+    );
 
-    cluster.patch(&path, &json!({"spec": {"size": 2, "colour": "red"}})).await;
-    cluster.wait(&path, |object| essence(object)["spec"] == json!({"size": 2, "colour": "red"})).await;
+    cluster
+        .patch(&path, &json!({"spec": {"size": 2, "colour": "red"}}))
+        .await;
+    cluster
+        .wait(&path, |object| {
+            essence(object)["spec"] == json!({"size": 2, "colour": "red"})
+        })
+        .await;
 
     cluster.request("DELETE", &path, &Value::Null).await.unwrap();
     cluster.wait(&path, Value::is_null).await;
@@ -106,7 +128,11 @@ async fn changes_made_while_the_operator_is_away_are_one_update(cluster: &Cluste
     operator.stop().await;
     assert_eq!(
         notes.all()[2..],
-        ["changed update 0: change spec.size 1 4", "sized update 0: change  1 4", "back update 0: change spec.size 1 4"]
+        [
+            "changed update 0: change spec.size 1 4",
+            "sized update 0: change  1 4",
+            "back update 0: change spec.size 1 4"
+        ]
     );
 }
 
@@ -121,7 +147,9 @@ async fn an_unchanged_object_is_only_resumed(cluster: &Cluster) {
     operator.stop().await;
     let operator = cluster.start(noting(&notes));
     assert_eq!(notes.wait_for(3).await[2], "back resume 0: ");
-    cluster.wait(&path, |object| object["status"]["back"] == json!({"seen": "back"})).await;
+    cluster
+        .wait(&path, |object| object["status"]["back"] == json!({"seen": "back"}))
+        .await;
     operator.stop().await;
     assert_eq!(essence(&cluster.get(&path).await), essence(&before));
     assert_eq!(notes.all().len(), 3);
@@ -159,9 +187,13 @@ async fn an_edit_during_handling_is_handled_by_all(cluster: &Cluster) {
             }
         }
     };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>().on_update("first", first, |o| o).on_update("second", second, |o| o),
-    ));
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::of::<Widget>().on_update("first", first, |o| o).on_update(
+            "second",
+            second,
+            |o| o,
+        )),
+    );
     let path = path(cluster, "a");
     create(cluster, "a", json!({"size": 1})).await;
     cluster.wait(&path, |object| essence(object)["spec"]["size"] == 1).await;
@@ -170,7 +202,10 @@ async fn an_edit_during_handling_is_handled_by_all(cluster: &Cluster) {
     operator.stop().await;
     let notes = notes.all();
     assert_eq!(notes[..2], ["first Some(Number(1)) to Some(Number(2))", "second 2"]);
-    assert!(notes.contains(&"first Some(Number(2)) to Some(Number(3))".to_owned()), "{notes:?}");
+    assert!(
+        notes.contains(&"first Some(Number(2)) to Some(Number(3))".to_owned()),
+        "{notes:?}"
+    );
     assert!(notes.contains(&"second 3".to_owned()), "{notes:?}");
     assert_eq!(notes.len(), 4, "{notes:?}");
     assert_eq!(*annotation(&done, "first"), Value::Null);
@@ -197,17 +232,31 @@ async fn an_edit_during_creation_is_one_update(cluster: &Cluster) {
             async { HandlerResult::Ok(()) }
         }
     };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>().on_create("made", slow, |o| o).on_field("sized", "spec.size", sized, |o| o),
-    ));
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", slow, |o| o).on_field(
+            "sized",
+            "spec.size",
+            sized,
+            |o| o,
+        )),
+    );
     let path = path(cluster, "a");
     create(cluster, "a", json!({"size": 1})).await;
     notes.wait_for(1).await;
-    cluster.patch(&format!("{path}/status"), &json!({"status": {"phase": "Busy"}})).await;
+    cluster
+        .patch(&format!("{path}/status"), &json!({"status": {"phase": "Busy"}}))
+        .await;
     cluster.patch(&path, &json!({"spec": {"size": 2}})).await;
     cluster.wait(&path, |object| essence(object)["spec"]["size"] == 2).await;
     operator.stop().await;
-    assert_eq!(notes.all(), ["made create", "sized create None Some(1)", "sized update Some(1) Some(2)"]);
+    assert_eq!(
+        notes.all(),
+        [
+            "made create",
+            "sized create None Some(1)",
+            "sized update Some(1) Some(2)"
+        ]
+    );
 }
 
 // F-20, B-027
@@ -221,17 +270,30 @@ async fn objects_outside_the_filters_are_left_alone(cluster: &Cluster) {
             async { HandlerResult::Ok(()) }
         }
     };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>()
-            .on_create("made", handler.clone(), |o| o.label("app", "mine").annotation("skip", ABSENT))
-            .on_delete("gone", |_: Change<Widget>| async { HandlerResult::Ok(()) }, |o| o.label("app", "mine")),
-    ));
+    let operator = cluster.start(
+        Operator::new("suite").resource(
+            Resource::of::<Widget>()
+                .on_create("made", handler.clone(), |o| {
+                    o.label("app", "mine").annotation("skip", ABSENT)
+                })
+                .on_delete(
+                    "gone",
+                    |_: Change<Widget>| async { HandlerResult::Ok(()) },
+                    |o| o.label("app", "mine"),
+                ),
+        ),
+    );
     let other = create(cluster, "other", json!({"size": 1})).await;
     widgets::create_with(cluster, "mine", json!({"labels": {"app": "mine"}}), json!({"size": 1})).await;
-    cluster.wait(&path(cluster, "mine"), |object| !essence(object).is_null()).await;
+    cluster
+        .wait(&path(cluster, "mine"), |object| !essence(object).is_null())
+        .await;
     operator.stop().await;
     let after = cluster.get(&path(cluster, "other")).await;
-    assert_eq!(after["metadata"]["resourceVersion"], other["metadata"]["resourceVersion"], "nothing was written");
+    assert_eq!(
+        after["metadata"]["resourceVersion"], other["metadata"]["resourceVersion"],
+        "nothing was written"
+    );
     assert_eq!(notes.all(), ["mine"]);
     let free = json!({"metadata": {"finalizers": null}});
     cluster.patch(&path(cluster, "mine"), &free).await;
@@ -265,15 +327,21 @@ async fn a_panic_fails_one_handler_only(cluster: &Cluster) {
         HandlerResult::Ok(retry)
     };
     let calm = |_: Change<Widget>| async { HandlerResult::Ok(true) };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>()
-            .on_create("boom", boom, |o| o.backoff(kopf_runtime::secs(1)))
-            .on_create("calm", calm, |o| o),
-    ));
+    let operator = cluster.start(
+        Operator::new("suite").resource(
+            Resource::of::<Widget>()
+                .on_create("boom", boom, |o| o.backoff(kopf_runtime::secs(1)))
+                .on_create("calm", calm, |o| o),
+        ),
+    );
     create(cluster, "a", json!({"size": 1})).await;
-    let done = cluster.wait(&path(cluster, "a"), |object| !essence(object).is_null()).await;
+    let results = json!({"boom": 1, "calm": true});
+    cluster
+        .wait(&path(cluster, "a"), |object| {
+            !essence(object).is_null() && object["status"] == results
+        })
+        .await;
     operator.stop().await;
-    assert_eq!(done["status"], json!({"boom": 1, "calm": true}));
 }
 
 // Z-1, Z-6, B-040, B-042
@@ -285,19 +353,41 @@ async fn deletion_waits_for_its_handlers_and_for_nobody_else(cluster: &Cluster) 
         move |Change { retry, .. }: Change<Widget>| {
             notes.add(format!("gone {retry}"));
             async move {
-                if retry < 2 { Err(kopf_runtime::Temporary::after(kopf_runtime::secs(1), "busy").into()) } else { HandlerResult::Ok(()) }
+                if retry < 2 {
+                    Err(kopf_runtime::Temporary::after(kopf_runtime::secs(1), "busy").into())
+                } else {
+                    HandlerResult::Ok(())
+                }
             }
         }
     };
     let quick = |_: Change<Widget>| async { HandlerResult::Ok(()) };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>().on_delete("quick", quick, |o| o).on_delete("gone", handler, |o| o),
-    ));
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::of::<Widget>().on_delete("quick", quick, |o| o).on_delete(
+            "gone",
+            handler,
+            |o| o,
+        )),
+    );
     let path = path(cluster, "a");
-    widgets::create_with(cluster, "a", json!({"finalizers": ["example.com/other"]}), json!({"size": 1})).await;
-    cluster.wait(&path, |object| object["metadata"]["finalizers"] == json!(["example.com/other", FINALIZER])).await;
+    widgets::create_with(
+        cluster,
+        "a",
+        json!({"finalizers": ["example.com/other"]}),
+        json!({"size": 1}),
+    )
+    .await;
+    cluster
+        .wait(&path, |object| {
+            object["metadata"]["finalizers"] == json!(["example.com/other", FINALIZER])
+        })
+        .await;
     cluster.request("DELETE", &path, &Value::Null).await.unwrap();
-    cluster.wait(&path, |object| object["metadata"]["finalizers"] == json!(["example.com/other"])).await;
+    cluster
+        .wait(&path, |object| {
+            object["metadata"]["finalizers"] == json!(["example.com/other"])
+        })
+        .await;
     assert_eq!(notes.all(), ["gone 0", "gone 1", "gone 2"]);
     cluster.patch(&path, &json!({"metadata": {"finalizers": null}})).await;
     cluster.wait(&path, Value::is_null).await;
@@ -326,7 +416,9 @@ async fn patches_reach_spec_status_and_lists(cluster: &Cluster) {
         cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", handler, |o| o)));
     create(cluster, "a", json!({"size": 1, "list": ["a"]})).await;
     let done = cluster
-        .wait(&path(cluster, "a"), |object| object["status"]["count"] == 1 && !essence(object).is_null())
+        .wait(&path(cluster, "a"), |object| {
+            object["status"]["count"] == 1 && !essence(object).is_null()
+        })
         .await;
     operator.stop().await;
     assert_eq!(done["spec"], json!({"size": 1, "colour": "blue", "list": ["a", "b"]}));

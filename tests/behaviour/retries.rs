@@ -7,7 +7,9 @@ use kopf_tests::widgets::{self, Notes, Widget, create, path};
 use serde_json::{Value, json};
 
 fn record(object: &Value, id: &str) -> Value {
-    let text = object["metadata"]["annotations"][format!("kopf.zalando.org/{id}")].as_str().unwrap_or("null");
+    let text = object["metadata"]["annotations"][format!("kopf.zalando.org/{id}")]
+        .as_str()
+        .unwrap_or("null");
     serde_json::from_str(text).unwrap()
 }
 
@@ -28,9 +30,11 @@ fn stubborn(notes: &Notes, succeeds: u32, delay: u64) -> Operator {
         }
     };
     let steady = |_: Change<Widget>| async { HandlerResult::Ok(true) };
-    Operator::new("suite").resource(
-        Resource::of::<Widget>().on_create("steady", steady, |o| o).on_create("stubborn", stubborn, |o| o),
-    )
+    Operator::new("suite").resource(Resource::of::<Widget>().on_create("steady", steady, |o| o).on_create(
+        "stubborn",
+        stubborn,
+        |o| o,
+    ))
 }
 
 on_both_servers! {
@@ -49,19 +53,27 @@ async fn a_temporary_error_is_retried_after_its_delay(cluster: &Cluster) {
     let operator = cluster.start(stubborn(&notes, 2, 2));
     create(cluster, "a", json!({"size": 1})).await;
     let path = path(cluster, "a");
-    let waiting = cluster.wait(&path, |object| record(object, "stubborn")["retries"] == 1).await;
-    let text = waiting["metadata"]["annotations"]["kopf.zalando.org/stubborn"].as_str().unwrap();
+    let waiting = cluster
+        .wait(&path, |object| record(object, "stubborn")["retries"] == 1)
+        .await;
+    let text = waiting["metadata"]["annotations"]["kopf.zalando.org/stubborn"]
+        .as_str()
+        .unwrap();
     let keys: Vec<&str> = text.split("\":").filter_map(|part| part.rsplit('"').next()).collect();
     assert_eq!(
         keys[..7],
-        ["started", "delayed", "purpose", "retries", "success", "failure", "message"],
+        [
+            "started", "delayed", "purpose", "retries", "success", "failure", "message"
+        ],
         "Kopf's keys in Kopf's order: {text}"
     );
     assert_eq!(record(&waiting, "stubborn")["message"], "attempt 0 was no good");
-    let finished = cluster.wait(&path, handled).await;
+    let results = json!({"steady": true, "stubborn": 2});
+    let finished = cluster
+        .wait(&path, |object| handled(object) && object["status"] == results)
+        .await;
     operator.stop().await;
     assert_eq!(notes.all(), ["stubborn 0", "stubborn 1", "stubborn 2"]);
-    assert_eq!(finished["status"], json!({"steady": true, "stubborn": 2}));
     assert_eq!(record(&finished, "stubborn"), Value::Null);
 }
 
@@ -72,7 +84,9 @@ async fn a_restart_goes_on_with_the_next_attempt(cluster: &Cluster) {
     let operator = cluster.start(stubborn(&notes, 2, 3));
     create(cluster, "a", json!({"size": 1})).await;
     let path = path(cluster, "a");
-    cluster.wait(&path, |object| record(object, "stubborn")["retries"] == 1).await;
+    cluster
+        .wait(&path, |object| record(object, "stubborn")["retries"] == 1)
+        .await;
     operator.stop().await;
     let operator = cluster.start(stubborn(&notes, 2, 3));
     cluster.wait(&path, handled).await;
@@ -92,9 +106,11 @@ async fn the_limit_of_retries_ends_the_attempts(cluster: &Cluster) {
             async { HandlerResult::<()>::Err(anyhow::anyhow!("never")) }
         }
     };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>().on_create("made", handler, |o| o.retries(3).backoff(secs(1))),
-    ));
+    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create(
+        "made",
+        handler,
+        |o| o.retries(3).backoff(secs(1)),
+    )));
     create(cluster, "a", json!({"size": 1})).await;
     cluster.wait(&path(cluster, "a"), handled).await;
     operator.stop().await;
@@ -105,9 +121,11 @@ async fn the_limit_of_retries_ends_the_attempts(cluster: &Cluster) {
 async fn ignored_errors_count_as_success(cluster: &Cluster) {
     widgets::install(cluster).await;
     let handler = |_: Change<Widget>| async { HandlerResult::<()>::Err(anyhow::anyhow!("whatever")) };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>().on_create("made", handler, |o| o.errors(ErrorsMode::Ignored)),
-    ));
+    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create(
+        "made",
+        handler,
+        |o| o.errors(ErrorsMode::Ignored),
+    )));
     create(cluster, "a", json!({"size": 1})).await;
     let done = cluster.wait(&path(cluster, "a"), handled).await;
     operator.stop().await;
@@ -122,9 +140,11 @@ async fn a_running_handler_is_interrupted_by_its_timeout(cluster: &Cluster) {
         std::future::pending::<()>().await;
         HandlerResult::Ok(())
     };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>().on_create("made", handler, |o| o.timeout(secs(1))),
-    ));
+    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create(
+        "made",
+        handler,
+        |o| o.timeout(secs(1)),
+    )));
     create(cluster, "a", json!({"size": 1})).await;
     let done = cluster.wait(&path(cluster, "a"), handled).await;
     operator.stop().await;
@@ -141,13 +161,21 @@ async fn a_constant_result_of_a_raw_event_never_stalls_a_retry(cluster: &Cluster
         move |Change { retry, .. }: Change<Widget>| {
             notes.add(format!("{retry}"));
             async move {
-                if retry == 0 { Err(Temporary::after(secs(1), "not yet").into()) } else { HandlerResult::Ok(()) }
+                if retry == 0 {
+                    Err(Temporary::after(secs(1), "not yet").into())
+                } else {
+                    HandlerResult::Ok(())
+                }
             }
         }
     };
-    let operator = cluster.start(Operator::new("suite").resource(
-        Resource::of::<Widget>().on_event("constant", constant, |o| o).on_create("retried", retried, |o| o),
-    ));
+    let operator = cluster.start(
+        Operator::new("suite").resource(
+            Resource::of::<Widget>()
+                .on_event("constant", constant, |o| o)
+                .on_create("retried", retried, |o| o),
+        ),
+    );
     create(cluster, "a", json!({"size": 1})).await;
     let done = cluster.wait(&path(cluster, "a"), handled).await;
     operator.stop().await;

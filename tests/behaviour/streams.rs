@@ -1,9 +1,9 @@
 //! What a stream survives. Faults can only be made on the embedded server.
 
 use kopf_runtime::{Change, Event, EventType, HandlerResult, Operator, Resource, secs};
-use kopf_testserver::Failure;
 use kopf_tests::cluster::{Cluster, Working};
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
+use kopf_testserver::Failure;
 use serde_json::{Value, json};
 
 async fn serving(notes: &Notes) -> (Cluster, Working) {
@@ -17,7 +17,9 @@ async fn serving(notes: &Notes) -> (Cluster, Working) {
         }
     };
     let operator = Operator::new("suite").resource(
-        Resource::of::<Widget>().on_create("made", handler.clone(), |o| o).on_update("made", handler, |o| o),
+        Resource::of::<Widget>()
+            .on_create("made", handler.clone(), |o| o)
+            .on_update("made", handler, |o| o),
     );
     let operator = cluster.start(operator);
     create(&cluster, "first", json!({"size": 1})).await;
@@ -60,7 +62,11 @@ async fn forgotten_history_leads_to_a_new_listing() {
         server.release_events();
         cluster.wait(&path(&cluster, "second"), handled).await;
         operator.stop().await;
-        assert_eq!(notes.all(), ["create first", "create second"], "by_response: {by_response}");
+        assert_eq!(
+            notes.all(),
+            ["create first", "create second"],
+            "by_response: {by_response}"
+        );
     }
 }
 
@@ -141,9 +147,14 @@ async fn raw_events_are_all_seen_in_order() {
         cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_event("audit", handler, |o| o)));
     notes.wait_for(1).await;
     for size in 1..=20 {
-        cluster.patch(&path(&cluster, "a"), &json!({"spec": {"size": size}})).await;
+        cluster
+            .patch(&path(&cluster, "a"), &json!({"spec": {"size": size}}))
+            .await;
     }
-    cluster.request("DELETE", &path(&cluster, "a"), &Value::Null).await.unwrap();
+    cluster
+        .request("DELETE", &path(&cluster, "a"), &Value::Null)
+        .await
+        .unwrap();
     create(&cluster, "b", json!({"size": 99})).await;
     let seen = notes.wait_for(23).await;
     operator.stop().await;
@@ -192,7 +203,9 @@ async fn stale_echoes_are_not_handled_again() {
     server.hold_events();
     tokio::time::sleep(secs(2)).await;
     assert!(handled(&cluster.get(&path(&cluster, "second")).await));
-    cluster.patch(&path(&cluster, "second"), &json!({"spec": {"size": 2}})).await;
+    cluster
+        .patch(&path(&cluster, "second"), &json!({"spec": {"size": 2}}))
+        .await;
     server.release_events();
     notes.wait_for(3).await;
     tokio::time::sleep(secs(30)).await;

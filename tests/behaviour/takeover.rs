@@ -14,7 +14,9 @@ on_both_servers! {
 fn operator(notes: &Notes) -> Operator {
     let handler = |id: &'static str| {
         let notes = notes.clone();
-        move |Change { reason, retry, diff, .. }: Change<Widget>| {
+        move |Change {
+                  reason, retry, diff, ..
+              }: Change<Widget>| {
             notes.add(format!("{id} {reason} {retry} {diff}"));
             async { HandlerResult::Ok(()) }
         }
@@ -41,17 +43,26 @@ async fn an_object_that_kopf_handled_is_not_handled_again(cluster: &Cluster) {
     // Another object shows that the listing was worked through.
     widgets::create(cluster, "b", json!({"size": 5})).await;
     notes.wait_for(1).await;
-    assert!(notes.all()[0].starts_with("made create"), "only the new object is created: {:?}", notes.all());
+    assert!(
+        notes.all()[0].starts_with("made create"),
+        "only the new object is created: {:?}",
+        notes.all()
+    );
     cluster.patch(&path, &json!({"spec": {"size": 2}})).await;
     notes.wait_for(2).await;
     cluster.request("DELETE", &path, &Value::Null).await.unwrap();
     cluster.wait(&path, Value::is_null).await;
     operator.stop().await;
     let notes = notes.all();
-    assert!(notes[1].starts_with("changed update 0") && notes[1].contains("spec.size"), "{notes:?}");
+    assert!(
+        notes[1].starts_with("changed update 0") && notes[1].contains("spec.size"),
+        "{notes:?}"
+    );
     assert!(notes[2].starts_with("gone delete 0"), "{notes:?}");
     assert_eq!(notes.len(), 3);
-    cluster.patch(&widgets::path(cluster, "b"), &json!({"metadata": {"finalizers": null}})).await;
+    cluster
+        .patch(&widgets::path(cluster, "b"), &json!({"metadata": {"finalizers": null}}))
+        .await;
 }
 
 // P-2, P-12; also a record without an offset (P-4).
@@ -67,9 +78,8 @@ async fn a_retry_that_kopf_began_is_continued(cluster: &Cluster) {
     let notes = Notes::default();
     let operator = cluster.start(operator(&notes));
     let path = path(cluster, "a");
-    let handled = |object: &Value| {
-        object["metadata"]["annotations"]["kopf.zalando.org/last-handled-configuration"].is_string()
-    };
+    let handled =
+        |object: &Value| object["metadata"]["annotations"]["kopf.zalando.org/last-handled-configuration"].is_string();
     let done = cluster.wait(&path, handled).await;
     operator.stop().await;
     assert!(notes.all()[0].starts_with("made create 2"), "{:?}", notes.all());

@@ -25,12 +25,18 @@ async fn a_timer_ticks_with_its_object_and_ends_with_it(cluster: &Cluster) {
             async move { HandlerResult::Ok(count) }
         }
     };
-    let operator = cluster
-        .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| o.interval(millis(300)))));
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| o.interval(millis(300)))),
+    );
     let path = path(cluster, "a");
     create(cluster, "a", json!({"size": 1})).await;
-    let ticking = cluster.wait(&path, |object| object["status"]["tick"].as_i64() >= Some(3)).await;
-    assert_eq!(ticking["metadata"]["finalizers"], json!(["kopf.zalando.org/KopfFinalizerMarker"]));
+    let ticking = cluster
+        .wait(&path, |object| object["status"]["tick"].as_i64() >= Some(3))
+        .await;
+    assert_eq!(
+        ticking["metadata"]["finalizers"],
+        json!(["kopf.zalando.org/KopfFinalizerMarker"])
+    );
     cluster.request("DELETE", &path, &Value::Null).await.unwrap();
     cluster.wait(&path, Value::is_null).await;
     let count = notes.all().len();
@@ -43,8 +49,9 @@ async fn a_timer_ticks_with_its_object_and_ends_with_it(cluster: &Cluster) {
 async fn a_timer_sees_the_current_spec(cluster: &Cluster) {
     widgets::install(cluster).await;
     let look = |Timer { spec, .. }: Timer<Widget>| async move { HandlerResult::Ok(spec.size) };
-    let operator = cluster
-        .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("look", look, |o| o.interval(millis(200)))));
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::of::<Widget>().timer("look", look, |o| o.interval(millis(200)))),
+    );
     let path = path(cluster, "a");
     create(cluster, "a", json!({"size": 1})).await;
     cluster.wait(&path, |object| object["status"]["look"] == 1).await;
@@ -65,25 +72,37 @@ async fn a_timer_goes_on_after_failures(cluster: &Cluster) {
             async { HandlerResult::<()>::Err(anyhow::anyhow!("still down")) }
         }
     };
-    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| {
-        o.interval(millis(200)).retries(2).backoff(millis(100))
-    })));
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| {
+            o.interval(millis(200)).retries(2).backoff(millis(100))
+        })),
+    );
     create(cluster, "a", json!({"size": 1})).await;
     let first = notes.wait_for(6).await;
     operator.stop().await;
     assert_eq!(first[..6], ["0", "1", "0", "1", "0", "1"]);
-    cluster.patch(&path(cluster, "a"), &json!({"metadata": {"finalizers": null}})).await;
+    cluster
+        .patch(&path(cluster, "a"), &json!({"metadata": {"finalizers": null}}))
+        .await;
 }
 
 /// Notes the time of each call since the first, in milliseconds.
-fn times(notes: &Notes, body: u64, failures: u32) -> impl Fn(Timer<Widget>) -> futures::future::BoxFuture<'static, HandlerResult> + Send + Sync + 'static {
+fn times(
+    notes: &Notes,
+    body: u64,
+    failures: u32,
+) -> impl Fn(Timer<Widget>) -> futures::future::BoxFuture<'static, HandlerResult> + Send + Sync + 'static {
     let (notes, begin) = (notes.clone(), std::sync::OnceLock::new());
     move |Timer { retry, .. }: Timer<Widget>| {
         let begin = *begin.get_or_init(Instant::now);
         notes.add(begin.elapsed().as_millis().to_string());
         Box::pin(async move {
             tokio::time::sleep(millis(body)).await;
-            if retry < failures { Err(anyhow::anyhow!("not yet")) } else { Ok(()) }
+            if retry < failures {
+                Err(anyhow::anyhow!("not yet"))
+            } else {
+                Ok(())
+            }
         })
     }
 }
@@ -98,7 +117,8 @@ async fn schedule(
     widgets::install(&cluster).await;
     let notes = Notes::default();
     let handler = times(&notes, body, failures);
-    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, options)));
+    let operator =
+        cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, options)));
     create(&cluster, "a", json!({"size": 1})).await;
     let notes = notes.wait_for(count).await;
     operator.stop().await;
@@ -108,9 +128,18 @@ async fn schedule(
 // T-3
 #[tokio::test(start_paused = true)]
 async fn intervals_count_from_the_end_or_on_a_grid() {
-    assert_eq!(schedule(300, 0, |o| o.interval(secs(1)), 3).await, ["0", "1300", "2600"]);
-    assert_eq!(schedule(300, 0, |o| o.interval(secs(1)).sharp(), 3).await, ["0", "1000", "2000"]);
-    assert_eq!(schedule(1000, 0, |o| o.interval(secs(1)).sharp(), 3).await, ["0", "2000", "4000"]);
+    assert_eq!(
+        schedule(300, 0, |o| o.interval(secs(1)), 3).await,
+        ["0", "1300", "2600"]
+    );
+    assert_eq!(
+        schedule(300, 0, |o| o.interval(secs(1)).sharp(), 3).await,
+        ["0", "1000", "2000"]
+    );
+    assert_eq!(
+        schedule(1000, 0, |o| o.interval(secs(1)).sharp(), 3).await,
+        ["0", "2000", "4000"]
+    );
 }
 
 // T-4: three failures, then success; the next series begins after the interval.
@@ -134,15 +163,19 @@ async fn an_idle_timer_waits_until_the_object_is_left_alone() {
             async { HandlerResult::Ok(()) }
         }
     };
-    let operator = cluster
-        .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, |o| o.idle(secs(10)))));
+    let operator =
+        cluster.start(
+            Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, |o| o.idle(secs(10)))),
+        );
     let path = path(&cluster, "a");
     create(&cluster, "a", json!({"size": 1})).await;
     tokio::time::sleep(secs(6)).await;
     cluster.patch(&path, &json!({"spec": {"size": 2}})).await;
     tokio::time::sleep(secs(6)).await;
     // The status is not part of the essence: it does not disturb the object's rest.
-    cluster.patch(&format!("{path}/status"), &json!({"status": {"x": 1}})).await;
+    cluster
+        .patch(&format!("{path}/status"), &json!({"status": {"x": 1}}))
+        .await;
     tokio::time::sleep(secs(60)).await;
     assert_eq!(notes.all(), ["16"], "one call per quiet period");
     cluster.patch(&path, &json!({"spec": {"size": 3}})).await;

@@ -53,9 +53,16 @@ impl Cluster {
         use std::sync::atomic::{AtomicUsize, Ordering};
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let namespace = format!("scenario-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let cluster = Self { client, namespace, embedded };
+        let cluster = Self {
+            client,
+            namespace,
+            embedded,
+        };
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": cluster.namespace}});
-        cluster.request("POST", "/api/v1/namespaces", &namespace).await.expect("the namespace can be created");
+        cluster
+            .request("POST", "/api/v1/namespaces", &namespace)
+            .await
+            .expect("the namespace can be created");
         cluster
     }
 
@@ -85,12 +92,28 @@ impl Cluster {
     /// # Panics
     /// If the server refuses it.
     pub async fn patch(&self, path: &str, patch: &Value) -> Value {
-        self.send("PATCH", path, "application/merge-patch+json", patch).await.expect("the patch is accepted")
+        self.send("PATCH", path, "application/merge-patch+json", patch)
+            .await
+            .expect("the patch is accepted")
     }
 
-    async fn send(&self, method: &str, path: &str, media: &str, body: &Value) -> Result<Value, kopf_runtime::kube::Error> {
-        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        let request = http::Request::builder().method(method).uri(path).header("content-type", media).body(body);
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        media: &str,
+        body: &Value,
+    ) -> Result<Value, kopf_runtime::kube::Error> {
+        let body = if body.is_null() {
+            Vec::new()
+        } else {
+            body.to_string().into_bytes()
+        };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", media)
+            .body(body);
         self.client.request(request.expect("the request is well-formed")).await
     }
 
@@ -117,7 +140,10 @@ impl Cluster {
             if wanted(&object) {
                 return object;
             }
-            assert!(begin.elapsed() < PATIENCE, "{path} never was as wanted; at last: {object:#}");
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "{path} never was as wanted; at last: {object:#}"
+            );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -129,7 +155,10 @@ impl Cluster {
         let mut events: Vec<_> = list["items"].as_array().cloned().unwrap_or_default();
         events.retain(|event| event["involvedObject"]["name"] == name);
         events.sort_by_key(|event| text(event, "eventTime"));
-        events.iter().map(|event| (text(event, "reason"), text(event, "message"))).collect()
+        events
+            .iter()
+            .map(|event| (text(event, "reason"), text(event, "message")))
+            .collect()
     }
 }
 

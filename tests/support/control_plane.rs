@@ -49,7 +49,9 @@ fn assets() -> Option<PathBuf> {
     let named = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let folder = named.or_else(|| home.map(|home| home.join(".cache/kopf-gen/control-plane")))?;
-    let complete = ["etcd", "kube-apiserver", "kube-controller-manager"].iter().all(|name| folder.join(name).exists());
+    let complete = ["etcd", "kube-apiserver", "kube-controller-manager"]
+        .iter()
+        .all(|name| folder.join(name).exists());
     complete.then_some(folder)
 }
 
@@ -67,8 +69,15 @@ impl ControlPlane {
             .expect("the script can be started");
         let mut line = String::new();
         let output = script.stdout.take().expect("the output is piped");
-        BufReader::new(output).read_line(&mut line).expect("the script's output is text");
-        assert_eq!(line.trim(), "ready", "the control plane did not start; see {}", folder.display());
+        BufReader::new(output)
+            .read_line(&mut line)
+            .expect("the script's output is text");
+        assert_eq!(
+            line.trim(),
+            "ready",
+            "the control plane did not start; see {}",
+            folder.display()
+        );
         Self {
             kubeconfig: folder.join("admin.kubeconfig"),
             folder,
@@ -83,7 +92,11 @@ fn free_ports() -> u16 {
     loop {
         let first = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let first = first.expect("a loopback port is free").port();
-        let rest = (1..4).all(|next| first.checked_add(next).is_some_and(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()));
+        let rest = (1..4).all(|next| {
+            first
+                .checked_add(next)
+                .is_some_and(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
+        });
         if rest {
             return first;
         }

@@ -9,7 +9,10 @@ pub mod widgets;
 #[must_use]
 pub fn workspace() -> std::path::PathBuf {
     let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    tests.parent().expect("the tests are a folder of the workspace").to_owned()
+    tests
+        .parent()
+        .expect("the tests are a folder of the workspace")
+        .to_owned()
 }
 
 /// How many rounds a repeated test makes: the full count locally on request, a tenth of it else, never below fifty.

@@ -46,7 +46,9 @@ impl Project {
         let (prefix, finalizer) = (persistence.prefix.clone(), persistence.finalizer.clone());
         let record = Lock::new(generated.document.digest(), lock::Persistence { prefix, finalizer });
         let plan = write::plan(folder.path(), &generated.files, None, record, write::Options::default());
-        plan.expect("nothing is in the way").apply(folder.path()).expect("the project can be written");
+        plan.expect("nothing is in the way")
+            .apply(folder.path())
+            .expect("the project can be written");
         Self { folder }
     }
 
@@ -70,7 +72,11 @@ impl Project {
     /// If cargo cannot be started.
     pub fn cargo(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new("cargo");
-        command.args(arguments).current_dir(self.path()).env("CARGO_TARGET_DIR", target()).env("CARGO_TERM_COLOR", "never");
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env("CARGO_TARGET_DIR", target())
+            .env("CARGO_TERM_COLOR", "never");
         // What the outer cargo says of this package must not be taken for the project's.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
@@ -89,7 +95,12 @@ impl Project {
         let output = self.cargo(arguments);
         let text = String::from_utf8_lossy(&output.stderr);
         let more = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "cargo {} failed in {}:\n{text}{more}", arguments.join(" "), self.path().display());
+        assert!(
+            output.status.success(),
+            "cargo {} failed in {}:\n{text}{more}",
+            arguments.join(" "),
+            self.path().display()
+        );
     }
 
     /// Builds the operator's program and says where it is.
@@ -112,6 +123,9 @@ impl Project {
 #[must_use]
 pub fn target() -> PathBuf {
     let test = std::env::current_exe().expect("the test has a path");
-    let target = test.ancestors().nth(3).expect("tests are built into target/<profile>/deps");
+    let target = test
+        .ancestors()
+        .nth(3)
+        .expect("tests are built into target/<profile>/deps");
     target.join("projects")
 }

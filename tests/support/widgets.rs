@@ -75,7 +75,10 @@ pub async fn install(cluster: &Cluster) {
 /// The collection in the scenario's namespace.
 #[must_use]
 pub fn collection(cluster: &Cluster) -> String {
-    format!("/apis/tests.kopf-gen.example.com/v1/namespaces/{}/widgets", cluster.namespace)
+    format!(
+        "/apis/tests.kopf-gen.example.com/v1/namespaces/{}/widgets",
+        cluster.namespace
+    )
 }
 
 /// One widget in it.
@@ -104,7 +107,10 @@ pub async fn create_with(cluster: &Cluster, name: &str, mut metadata: Value, spe
         "metadata": metadata,
         "spec": spec,
     });
-    cluster.request("POST", &collection(cluster), &widget).await.expect("the widget can be created")
+    cluster
+        .request("POST", &collection(cluster), &widget)
+        .await
+        .expect("the widget can be created")
 }
 
 /// Notes of what handlers were called with, in order.
@@ -136,7 +142,11 @@ impl Notes {
     pub async fn wait_for(&self, count: usize) -> Vec<String> {
         let begin = tokio::time::Instant::now();
         while self.all().len() < count {
-            assert!(begin.elapsed().as_secs() < 120, "only these notes came: {:#?}", self.all());
+            assert!(
+                begin.elapsed().as_secs() < 120,
+                "only these notes came: {:#?}",
+                self.all()
+            );
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
         self.all()

@@ -101,7 +101,11 @@ pub(crate) async fn guarded(
             }
         }
         let Some(refusal) = refusal else {
-            return if changed { Applied::Patched(body) } else { Applied::Nothing };
+            return if changed {
+                Applied::Patched(body)
+            } else {
+                Applied::Nothing
+            };
         };
         match reread(target, patience).await {
             Ok(Some(fresh)) if fresh.resource_version() == body.resource_version() => {
@@ -113,7 +117,9 @@ pub(crate) async fn guarded(
             Err(error) => return Applied::Refused(error.message),
         }
     }
-    Applied::Refused(format!("the object changed {MOST_CONFLICTS} times between reading and patching"))
+    Applied::Refused(format!(
+        "the object changed {MOST_CONFLICTS} times between reading and patching"
+    ))
 }
 
 async fn send(

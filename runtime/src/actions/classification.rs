@@ -12,7 +12,10 @@ pub(crate) fn classify(error: &anyhow::Error) -> Outcome {
     }
     if let Some(temporary) = error.downcast_ref::<Temporary>().or_else(|| find(error)) {
         let message = message_of(error, &temporary.message);
-        return Outcome::Temporary { delay: temporary.delay, message };
+        return Outcome::Temporary {
+            delay: temporary.delay,
+            message,
+        };
     }
     Outcome::Arbitrary { message: chain(error) }
 }
@@ -39,30 +42,53 @@ mod tests {
     #[test]
     fn errors_keep_their_class_below_context() {
         let error = anyhow::Error::from(Permanent::new("reserved")).context("cannot provision");
-        assert_eq!(classify(&error), Outcome::Permanent { message: "cannot provision: reserved".into() });
+        assert_eq!(
+            classify(&error),
+            Outcome::Permanent {
+                message: "cannot provision: reserved".into()
+            }
+        );
 
         let error = anyhow::Error::from(Temporary::after(Duration::from_secs(3), "busy")).context("cannot resize");
         assert_eq!(
             classify(&error),
-            Outcome::Temporary { delay: Some(Duration::from_secs(3)), message: "cannot resize: busy".into() }
+            Outcome::Temporary {
+                delay: Some(Duration::from_secs(3)),
+                message: "cannot resize: busy".into()
+            }
         );
     }
 
     #[test]
     fn other_errors_are_arbitrary_and_tell_their_whole_chain() {
-        let error = Err::<(), _>(std::io::Error::other("refused")).context("cannot connect").unwrap_err();
-        assert_eq!(classify(&error), Outcome::Arbitrary { message: "cannot connect: refused".into() });
+        let error = Err::<(), _>(std::io::Error::other("refused"))
+            .context("cannot connect")
+            .unwrap_err();
+        assert_eq!(
+            classify(&error),
+            Outcome::Arbitrary {
+                message: "cannot connect: refused".into()
+            }
+        );
     }
 
     #[test]
     fn any_result_can_be_made_temporary_or_permanent() {
         let error = "x".parse::<u8>().or_give_up().unwrap_err();
-        assert_eq!(classify(&error), Outcome::Permanent { message: "invalid digit found in string".into() });
+        assert_eq!(
+            classify(&error),
+            Outcome::Permanent {
+                message: "invalid digit found in string".into()
+            }
+        );
 
         let error = "x".parse::<u8>().or_retry(Duration::ZERO).unwrap_err();
         assert_eq!(
             classify(&error),
-            Outcome::Temporary { delay: Some(Duration::ZERO), message: "invalid digit found in string".into() }
+            Outcome::Temporary {
+                delay: Some(Duration::ZERO),
+                message: "invalid digit found in string".into()
+            }
         );
     }
 }

@@ -54,7 +54,10 @@ pub(crate) async fn invoke(
 }
 
 fn describe(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("panicked: {}", text.unwrap_or("without a message"))
 }
 
@@ -62,7 +65,10 @@ fn describe(panic: &(dyn std::any::Any + Send)) -> String {
 mod tests {
     use super::*;
 
-    async fn run(start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send, timeout: Option<Duration>) -> Invoked {
+    async fn run(
+        start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send,
+        timeout: Option<Duration>,
+    ) -> Invoked {
         invoke(start, Span::none(), timeout, &CancellationToken::new()).await
     }
 

@@ -27,7 +27,10 @@ impl<T> Raw<T> {
     }
 
     pub(crate) fn shared(value: Arc<Value>) -> Self {
-        Self { value, view: PhantomData }
+        Self {
+            value,
+            view: PhantomData,
+        }
     }
 
     /// The JSON value.
@@ -103,7 +106,9 @@ impl LazyClient {
     /// # Errors
     /// In unit tests, where arguments come from `for_test` and there is no cluster.
     pub fn get(&self) -> anyhow::Result<kube::Client> {
-        self.0.clone().context("there is no cluster: the arguments come from `for_test`")
+        self.0
+            .clone()
+            .context("there is no cluster: the arguments come from `for_test`")
     }
 }
 
@@ -127,6 +132,9 @@ pub(super) fn for_test<K: Kind>(object: Value) -> Common {
         started: jiff::Timestamp::now(),
         runtime: Duration::ZERO,
         param: Value::Null,
-        context: Context { spec: Some(spec), ..Context::default() },
+        context: Context {
+            spec: Some(spec),
+            ..Context::default()
+        },
     }
 }

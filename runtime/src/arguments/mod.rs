@@ -176,9 +176,22 @@ impl<K: Kind> Change<K> {
     #[must_use]
     pub fn for_test(object: impl Into<Value>) -> Self {
         let common = common::for_test::<K>(object.into());
-        let new = Arc::new(common.body.spec().map(|spec| serde_json::json!({"spec": spec})).unwrap_or_default());
+        let new = Arc::new(
+            common
+                .body
+                .spec()
+                .map(|spec| serde_json::json!({"spec": spec}))
+                .unwrap_or_default(),
+        );
         let diff = diff(None, Some(&new));
-        ChangeCall { common, reason: Reason::Create, old: None, new: Some(new), diff }.into()
+        ChangeCall {
+            common,
+            reason: Reason::Create,
+            old: None,
+            new: Some(new),
+            diff,
+        }
+        .into()
     }
 }
 
@@ -189,7 +202,11 @@ impl<K: Kind> Event<K> {
     /// If the object's spec does not fit `K::Spec`.
     #[must_use]
     pub fn for_test(object: impl Into<Value>) -> Self {
-        EventCall { common: common::for_test::<K>(object.into()), event_type: EventType::Added }.into()
+        EventCall {
+            common: common::for_test::<K>(object.into()),
+            event_type: EventType::Added,
+        }
+        .into()
     }
 }
 
@@ -200,6 +217,9 @@ impl<K: Kind> Timer<K> {
     /// If the object's spec does not fit `K::Spec`.
     #[must_use]
     pub fn for_test(object: impl Into<Value>) -> Self {
-        TimerCall { common: common::for_test::<K>(object.into()) }.into()
+        TimerCall {
+            common: common::for_test::<K>(object.into()),
+        }
+        .into()
     }
 }

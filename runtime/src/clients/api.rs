@@ -29,7 +29,12 @@ impl PatchType {
 }
 
 /// The path of a collection, or of what is below it (SEL-17).
-pub(crate) fn path(reference: &Reference, namespace: Option<&str>, name: Option<&str>, subresource: Option<&str>) -> String {
+pub(crate) fn path(
+    reference: &Reference,
+    namespace: Option<&str>,
+    name: Option<&str>,
+    subresource: Option<&str>,
+) -> String {
     let mut path = if reference.group.is_empty() {
         format!("/api/{}", reference.version)
     } else {
@@ -53,7 +58,10 @@ pub(crate) async fn request(client: &Client, request: Request<Vec<u8>>, limit: D
         let bytes = body.collect().await.map_err(ApiError::transport)?.to_bytes();
         if parts.status.is_client_error() || parts.status.is_server_error() {
             let status = serde_json::from_slice::<Status>(&bytes).ok();
-            let wish = parts.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+            let wish = parts
+                .headers
+                .get(header::RETRY_AFTER)
+                .and_then(|value| value.to_str().ok());
             let wish = wish.and_then(|text| text.parse().ok()).map(Duration::from_secs);
             return Err(ApiError::from_status(parts.status.as_u16(), status.as_ref(), wish));
         }
@@ -61,12 +69,18 @@ pub(crate) async fn request(client: &Client, request: Request<Vec<u8>>, limit: D
     };
     match tokio::time::timeout(limit, exchange).await {
         Ok(answer) => answer,
-        Err(_) => Err(ApiError::transport(format_args!("no answer within {} s", limit.as_secs()))),
+        Err(_) => Err(ApiError::transport(format_args!(
+            "no answer within {} s",
+            limit.as_secs()
+        ))),
     }
 }
 
 pub(crate) fn get(path: &str) -> Result<Request<Vec<u8>>, ApiError> {
-    Request::get(path).header(header::ACCEPT, "application/json").body(Vec::new()).map_err(ApiError::transport)
+    Request::get(path)
+        .header(header::ACCEPT, "application/json")
+        .body(Vec::new())
+        .map_err(ApiError::transport)
 }
 
 pub(crate) fn post(path: &str, body: &Value) -> Result<Request<Vec<u8>>, ApiError> {
@@ -91,16 +105,36 @@ fn build(method: Method, path: &str, media_type: &str, body: &Value) -> Result<R
 mod tests {
     use super::*;
 
-    const POD: Reference = Reference { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
-    const NODE: Reference = Reference { group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false };
-    const CART: Reference =
-        Reference { group: "shop.example.com", version: "v1beta1", kind: "Cart", plural: "carts", namespaced: true };
+    const POD: Reference = Reference {
+        group: "",
+        version: "v1",
+        kind: "Pod",
+        plural: "pods",
+        namespaced: true,
+    };
+    const NODE: Reference = Reference {
+        group: "",
+        version: "v1",
+        kind: "Node",
+        plural: "nodes",
+        namespaced: false,
+    };
+    const CART: Reference = Reference {
+        group: "shop.example.com",
+        version: "v1beta1",
+        kind: "Cart",
+        plural: "carts",
+        namespaced: true,
+    };
 
     // SEL-17
     #[test]
     fn paths_follow_group_scope_and_subresource() {
         assert_eq!(path(&POD, None, None, None), "/api/v1/pods");
-        assert_eq!(path(&POD, Some("shop"), Some("p"), None), "/api/v1/namespaces/shop/pods/p");
+        assert_eq!(
+            path(&POD, Some("shop"), Some("p"), None),
+            "/api/v1/namespaces/shop/pods/p"
+        );
         assert_eq!(path(&NODE, Some("shop"), Some("n"), None), "/api/v1/nodes/n");
         assert_eq!(
             path(&CART, Some("shop"), Some("c"), Some("status")),

@@ -18,7 +18,11 @@ pub(crate) struct ApiError {
 
 impl ApiError {
     pub(crate) fn transport(error: impl std::fmt::Display) -> Self {
-        Self { code: None, message: error.to_string(), retry_after: None }
+        Self {
+            code: None,
+            message: error.to_string(),
+            retry_after: None,
+        }
     }
 
     pub(crate) fn from_status(code: u16, status: Option<&Status>, header: Option<Duration>) -> Self {
@@ -27,8 +31,14 @@ impl ApiError {
             _ => format!("the API server answered {code}"),
         };
         let details = status.and_then(|status| status.details.as_ref());
-        let wish = details.map(|details| u64::from(details.retry_after_seconds)).filter(|seconds| *seconds > 0);
-        Self { code: Some(code), message, retry_after: header.or(wish.map(Duration::from_secs)) }
+        let wish = details
+            .map(|details| u64::from(details.retry_after_seconds))
+            .filter(|seconds| *seconds > 0);
+        Self {
+            code: Some(code),
+            message,
+            retry_after: header.or(wish.map(Duration::from_secs)),
+        }
     }
 
     pub(crate) fn is_not_found(&self) -> bool {

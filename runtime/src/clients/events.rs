@@ -39,11 +39,18 @@ const LONGEST_MESSAGE: usize = 1024;
 const HEAD: usize = 511;
 const TAIL: usize = 510;
 
-pub(crate) async fn post(client: &Client, event: &NewEvent, reporter: &Reporter, limit: Duration) -> Result<(), ApiError> {
+pub(crate) async fn post(
+    client: &Client,
+    event: &NewEvent,
+    reporter: &Reporter,
+    limit: Duration,
+) -> Result<(), ApiError> {
     // Events of cluster-scoped objects live in `default`, as those of the control plane do (EVT-09, B-082).
     let namespace = event.about.namespace.as_deref().unwrap_or("default");
     let path = format!("/api/v1/namespaces/{namespace}/events");
-    api::request(client, api::post(&path, &body(event, reporter, namespace))?, limit).await.map(drop)
+    api::request(client, api::post(&path, &body(event, reporter, namespace))?, limit)
+        .await
+        .map(drop)
 }
 
 fn body(event: &NewEvent, reporter: &Reporter, namespace: &str) -> Value {
@@ -123,7 +130,11 @@ mod tests {
             message: "3 items".into(),
             at: "2026-01-02T03:04:05Z".parse().unwrap(),
         };
-        let reporter = Reporter { name_prefix: "kopf-event-".into(), component: "kopf".into(), instance: "dev".into() };
+        let reporter = Reporter {
+            name_prefix: "kopf-event-".into(),
+            component: "kopf".into(),
+            instance: "dev".into(),
+        };
         let body = body(&event, &reporter, "default");
         assert_eq!(body["eventTime"], "2026-01-02T03:04:05.000000Z");
         assert_eq!(body["metadata"]["namespace"], "default");

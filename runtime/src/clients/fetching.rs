@@ -30,7 +30,11 @@ pub(crate) struct Serving {
 }
 
 /// Asks discovery for a kind; `None` if the cluster does not serve it (DISC-03, DISC-04).
-pub(crate) async fn discover(client: &Client, reference: &Reference, limit: Duration) -> Result<Option<Serving>, ApiError> {
+pub(crate) async fn discover(
+    client: &Client,
+    reference: &Reference,
+    limit: Duration,
+) -> Result<Option<Serving>, ApiError> {
     let path = if reference.group.is_empty() {
         format!("/api/{}", reference.version)
     } else {
@@ -45,10 +49,16 @@ pub(crate) async fn discover(client: &Client, reference: &Reference, limit: Dura
 
 /// Reads an `APIResourceList` leniently: foreign entries may lack anything (B-077).
 fn serving(list: &Value, plural: &str) -> Option<Serving> {
-    let names: Vec<&str> =
-        list.get("resources")?.as_array()?.iter().filter_map(|entry| entry.get("name")?.as_str()).collect();
+    let names: Vec<&str> = list
+        .get("resources")?
+        .as_array()?
+        .iter()
+        .filter_map(|entry| entry.get("name")?.as_str())
+        .collect();
     let status = format!("{plural}/status");
-    names.contains(&plural).then(|| Serving { status_subresource: names.contains(&status.as_str()) })
+    names.contains(&plural).then(|| Serving {
+        status_subresource: names.contains(&status.as_str()),
+    })
 }
 
 #[cfg(test)]
@@ -60,9 +70,20 @@ mod tests {
     // B-077
     #[test]
     fn discovery_tolerates_entries_without_verbs_or_names() {
-        let list = json!({"resources": [{}, {"name": 3}, {"name": "carts"}, {"name": "carts/status"}, {"name": "bags"}]});
-        assert_eq!(serving(&list, "carts"), Some(Serving { status_subresource: true }));
-        assert_eq!(serving(&list, "bags"), Some(Serving { status_subresource: false }));
+        let list =
+            json!({"resources": [{}, {"name": 3}, {"name": "carts"}, {"name": "carts/status"}, {"name": "bags"}]});
+        assert_eq!(
+            serving(&list, "carts"),
+            Some(Serving {
+                status_subresource: true
+            })
+        );
+        assert_eq!(
+            serving(&list, "bags"),
+            Some(Serving {
+                status_subresource: false
+            })
+        );
         assert_eq!(serving(&list, "hats"), None);
         assert_eq!(serving(&json!({}), "carts"), None);
     }

@@ -27,12 +27,26 @@ impl Target {
     /// Patches the object, or its status; returns the object as it is afterwards.
     pub(crate) async fn patch(&self, patch_type: PatchType, status: bool, patch: &Value) -> Result<Body, ApiError> {
         let subresource = status.then_some("status");
-        let path = api::path(&self.reference, self.namespace.as_deref(), Some(&self.name), subresource);
-        api::request(&self.client, api::patch(&path, patch_type, patch)?, self.limit).await.map(Body::new)
+        let path = api::path(
+            &self.reference,
+            self.namespace.as_deref(),
+            Some(&self.name),
+            subresource,
+        );
+        api::request(&self.client, api::patch(&path, patch_type, patch)?, self.limit)
+            .await
+            .map(Body::new)
     }
 
     /// The object as it is now.
     pub(crate) async fn get(&self) -> Result<Body, ApiError> {
-        super::fetching::get(&self.client, &self.reference, self.namespace.as_deref(), &self.name, self.limit).await
+        super::fetching::get(
+            &self.client,
+            &self.reference,
+            self.namespace.as_deref(),
+            &self.name,
+            self.limit,
+        )
+        .await
     }
 }

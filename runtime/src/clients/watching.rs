@@ -5,6 +5,7 @@
 //! forgotten leads to a new list (WATCH-07, B-007). Kinds of events stay apart: an item of a listing is not an
 //! addition.
 
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +69,14 @@ pub(crate) async fn stream(source: &Source, mut notify: impl FnMut(Notice) + Sen
                 watch(source, version, &mut outage, &mut notify).await;
                 // A server that forgets at once must not be asked for everything at once again.
                 let short_lived = opened.elapsed() < SHORT_LIVED;
-                source.heartbeat.rest(if short_lived { FIRST_BACKOFF } else { source.settings.watching.reconnect_backoff }).await;
+                source
+                    .heartbeat
+                    .rest(if short_lived {
+                        FIRST_BACKOFF
+                    } else {
+                        source.settings.watching.reconnect_backoff
+                    })
+                    .await;
             }
             Ok(None) => outage.wait(&ApiError::from_status(404, None, None)).await,
             Err(error) => outage.wait(&error).await,
@@ -79,7 +87,10 @@ pub(crate) async fn stream(source: &Source, mut notify: impl FnMut(Notice) + Sen
 /// Brings every object as a listed one; returns the version to watch from, or `None` if the kind is not served.
 async fn list(source: &Source, notify: &mut (impl FnMut(Notice) + Send)) -> Result<Option<String>, ApiError> {
     let limit = source.settings.networking.request_timeout;
-    let Some(serving) = source.heartbeat.attend(fetching::discover(&source.client, &source.reference, limit)).await?
+    let Some(serving) = source
+        .heartbeat
+        .attend(fetching::discover(&source.client, &source.reference, limit))
+        .await?
     else {
         return Ok(None);
     };
@@ -93,7 +104,11 @@ async fn list(source: &Source, notify: &mut (impl FnMut(Notice) + Send)) -> Resu
         } else {
             format!("{path}?limit={PAGE}&continue={}", encode(&token))
         };
-        let mut page = match source.heartbeat.attend(api::request(&source.client, api::get(&page)?, limit)).await {
+        let mut page = match source
+            .heartbeat
+            .attend(api::request(&source.client, api::get(&page)?, limit))
+            .await
+        {
             // An expired token: the list starts again; what was brought already is brought once more (B-009).
             Err(error) if error.is_gone() && !token.is_empty() => {
                 token.clear();
@@ -102,28 +117,42 @@ async fn list(source: &Source, notify: &mut (impl FnMut(Notice) + Send)) -> Resu
             answer => answer?,
         };
         for item in take_items(&mut page) {
-            notify(Notice::Object(EventType::Listed, Body::new(complete(item, &source.reference))));
+            notify(Notice::Object(
+                EventType::Listed,
+                Body::new(complete(item, &source.reference)),
+            ));
         }
-        let metadata = |key: &str| page.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).map(str::to_owned);
-        match metadata("continue").filter(|token| !token.is_empty()) {
-            Some(next) => token = next,
-            None => {
-                notify(Notice::ListingEnded);
-                return Ok(Some(metadata("resourceVersion").unwrap_or_default()));
-            }
+        let metadata = |key: &str| {
+            page.pointer(&format!("/metadata/{key}"))
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        token = metadata("continue").unwrap_or_default();
+        if token.is_empty() {
+            notify(Notice::ListingEnded);
+            return Ok(Some(metadata("resourceVersion").unwrap_or_default()));
         }
     }
 }
 
 /// Follows the changes since `version`, over as many requests as it takes; returns when a new listing is needed.
-async fn watch(source: &Source, mut version: String, outage: &mut Outage<'_>, notify: &mut (impl FnMut(Notice) + Send)) {
+async fn watch(
+    source: &Source,
+    mut version: String,
+    outage: &mut Outage<'_>,
+    notify: &mut (impl FnMut(Notice) + Send),
+) {
     loop {
         let opened = Instant::now();
         let before = version.clone();
         match follow(source, &mut version, notify).await {
             Ok(ControlFlow::Break(())) => return,
             Ok(ControlFlow::Continue(())) if version != before || opened.elapsed() >= SHORT_LIVED => outage.over(),
-            Ok(ControlFlow::Continue(())) => outage.wait(&ApiError::transport("the server ends watches at once")).await,
+            Ok(ControlFlow::Continue(())) => {
+                outage
+                    .wait(&ApiError::transport("the server ends watches at once"))
+                    .await
+            }
             Err(error) if error.is_gone() => return,
             // The kind or the right to it went away: only a new discovery and listing can tell.
             Err(error) if error.is_not_found() => return,
@@ -142,13 +171,15 @@ async fn follow(
     let mut path = api::path(&source.reference, source.namespace.as_deref(), None, None);
     path.push_str("?watch=true&allowWatchBookmarks=true");
     if !version.is_empty() {
-        path.push_str(&format!("&resourceVersion={}", encode(version)));
+        let _ = write!(path, "&resourceVersion={}", encode(version));
     }
     if let Some(timeout) = watching.server_timeout {
-        path.push_str(&format!("&timeoutSeconds={}", timeout.as_secs()));
+        let _ = write!(path, "&timeoutSeconds={}", timeout.as_secs());
     }
     // For never, a year: longer than any server keeps a watch open.
-    let silence = watching.inactivity_timeout.unwrap_or(Duration::from_hours(24 * 365));
+    let silence = watching
+        .inactivity_timeout
+        .unwrap_or(Duration::from_secs(365 * 24 * 3600));
     let stream = match tokio::time::timeout(silence, source.client.request_events::<Value>(api::get(&path)?)).await {
         Ok(stream) => stream?,
         Err(_) => return Err(ApiError::transport("the watch was not answered")),
@@ -204,14 +235,15 @@ fn take_items(page: &mut Value) -> Vec<Value> {
 fn complete(mut object: Value, reference: &Reference) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.entry("kind").or_insert_with(|| reference.kind.into());
-        fields.entry("apiVersion").or_insert_with(|| reference.api_version().into());
+        fields
+            .entry("apiVersion")
+            .or_insert_with(|| reference.api_version().into());
     }
     object
 }
 
 /// Versions and tokens are opaque: everything but the plain characters of a query is escaped.
 fn encode(text: &str) -> String {
-    use std::fmt::Write as _;
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -232,7 +264,11 @@ struct Outage<'a> {
 
 impl<'a> Outage<'a> {
     fn new(source: &'a Source) -> Self {
-        Self { source, backoff: FIRST_BACKOFF, failures: 0 }
+        Self {
+            source,
+            backoff: FIRST_BACKOFF,
+            failures: 0,
+        }
     }
 
     fn over(&mut self) {
@@ -259,7 +295,10 @@ impl<'a> Outage<'a> {
         self.source.heartbeat.failed(&error.message);
         // Half of the wait is random, so that many operators do not come back at the same moment.
         let jittered = self.backoff.mul_f64(0.5 + fastrand::f64() / 2.0);
-        self.source.heartbeat.rest(error.retry_after.unwrap_or_default().max(jittered)).await;
+        self.source
+            .heartbeat
+            .rest(error.retry_after.unwrap_or_default().max(jittered))
+            .await;
         self.backoff = (self.backoff * 2).min(LONGEST_BACKOFF);
     }
 }
@@ -273,9 +312,21 @@ mod tests {
     // WATCH-02
     #[test]
     fn items_get_the_kind_they_lack_and_keep_the_one_they_have() {
-        let cart = Reference { group: "g.io", version: "v1", kind: "Cart", plural: "carts", namespaced: true };
-        assert_eq!(complete(json!({}), &cart), json!({"apiVersion": "g.io/v1", "kind": "Cart"}));
-        assert_eq!(complete(json!({"kind": "Bag"}), &cart), json!({"apiVersion": "g.io/v1", "kind": "Bag"}));
+        let cart = Reference {
+            group: "g.io",
+            version: "v1",
+            kind: "Cart",
+            plural: "carts",
+            namespaced: true,
+        };
+        assert_eq!(
+            complete(json!({}), &cart),
+            json!({"apiVersion": "g.io/v1", "kind": "Cart"})
+        );
+        assert_eq!(
+            complete(json!({"kind": "Bag"}), &cart),
+            json!({"apiVersion": "g.io/v1", "kind": "Bag"})
+        );
     }
 
     #[test]

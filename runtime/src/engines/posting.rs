@@ -36,7 +36,13 @@ pub(crate) fn queue(enabled: bool) -> (EventSink, Poster) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
     });
-    (sink, Poster { queue: receiver, dropped })
+    (
+        sink,
+        Poster {
+            queue: receiver,
+            dropped,
+        },
+    )
 }
 
 impl Poster {

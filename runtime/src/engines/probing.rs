@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use crate::structs::heartbeat::{Heartbeat, Sign};
 
 /// A loop that has not turned for this long is stuck: several times the longest silence of a stream.
-const STUCK: Duration = Duration::from_mins(5);
+const STUCK: Duration = Duration::from_secs(5 * 60);
 
 /// Where the probe listens, from a URL such as `http://0.0.0.0:8081/healthz` (LIVE-01).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,11 @@ impl std::str::FromStr for Endpoint {
             return Err("only http:// is served, such as http://0.0.0.0:8081/healthz".into());
         }
         Ok(Self {
-            host: uri.host().filter(|host| !host.is_empty()).unwrap_or("localhost").to_owned(),
+            host: uri
+                .host()
+                .filter(|host| !host.is_empty())
+                .unwrap_or("localhost")
+                .to_owned(),
             port: uri.port_u16().unwrap_or(80),
             path: uri.path().to_owned(),
         })
@@ -80,7 +84,11 @@ fn answer(method: &Method, uri: &http::Uri, path: &str, signs: &[Sign]) -> Respo
         // The server listens only once the operator is ready.
         (StatusCode::OK, "ok\n".to_owned())
     } else if uri.path() == "/healthz" || uri.path() == path {
-        health(signs, uri.query().is_some_and(|query| query.split('&').any(|key| key == "verbose" || key == "verbose=")))
+        health(
+            signs,
+            uri.query()
+                .is_some_and(|query| query.split('&').any(|key| key == "verbose" || key == "verbose=")),
+        )
     } else {
         (StatusCode::NOT_FOUND, "not found\n".to_owned())
     };
@@ -112,18 +120,30 @@ mod tests {
     use super::*;
 
     fn sign(age: u64, failure: Option<&str>) -> Sign {
-        Sign { name: "carts".into(), age: Duration::from_secs(age), failure: failure.map(str::to_owned) }
+        Sign {
+            name: "carts".into(),
+            age: Duration::from_secs(age),
+            failure: failure.map(str::to_owned),
+        }
     }
 
     fn status(method: &Method, target: &str, signs: &[Sign]) -> u16 {
-        answer(method, &target.parse().unwrap(), "/live", signs).status().as_u16()
+        answer(method, &target.parse().unwrap(), "/live", signs)
+            .status()
+            .as_u16()
     }
 
     // LIVE-03, B-002
     #[test]
     fn a_stuck_loop_is_unhealthy_and_an_outage_is_not() {
-        assert_eq!(status(&Method::GET, "/healthz", &[sign(20, Some("connection refused"))]), 200);
-        assert_eq!(status(&Method::GET, "/healthz", &[sign(20, None), sign(301, None)]), 503);
+        assert_eq!(
+            status(&Method::GET, "/healthz", &[sign(20, Some("connection refused"))]),
+            200
+        );
+        assert_eq!(
+            status(&Method::GET, "/healthz", &[sign(20, None), sign(301, None)]),
+            503
+        );
         assert_eq!(status(&Method::GET, "/readyz", &[sign(301, None)]), 200);
         assert_eq!(status(&Method::GET, "/live", &[]), 200);
         assert_eq!(status(&Method::GET, "/other", &[]), 404);
@@ -140,7 +160,14 @@ mod tests {
     #[test]
     fn only_http_endpoints_are_served() {
         let endpoint: Endpoint = "http://0.0.0.0:8081/healthz".parse().unwrap();
-        assert_eq!(endpoint, Endpoint { host: "0.0.0.0".into(), port: 8081, path: "/healthz".into() });
+        assert_eq!(
+            endpoint,
+            Endpoint {
+                host: "0.0.0.0".into(),
+                port: 8081,
+                path: "/healthz".into()
+            }
+        );
         let endpoint: Endpoint = "http://localhost".parse().unwrap();
         assert_eq!((endpoint.port, endpoint.path.as_str()), (80, "/"));
         assert!("https://x:1/".parse::<Endpoint>().is_err());

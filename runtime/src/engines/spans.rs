@@ -129,12 +129,18 @@ where
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let metadata = event.metadata();
-        let Some(scope) = context.event_scope(event) else { return };
+        let Some(scope) = context.event_scope(event) else {
+            return;
+        };
         for span in scope {
             let extensions = span.extensions();
-            let Some(handling) = extensions.get::<Handling>() else { continue };
+            let Some(handling) = extensions.get::<Handling>() else {
+                continue;
+            };
             let Ok(operators) = POSTING.read() else { return };
-            let Some(posting) = operators.get(&handling.operator) else { return };
+            let Some(posting) = operators.get(&handling.operator) else {
+                return;
+            };
             if *metadata.level() > posting.level || !posting.covers(metadata.target()) {
                 return;
             }
@@ -142,7 +148,11 @@ where
             event.record(&mut record);
             (posting.sink)(NewEvent {
                 about: handling.about.clone(),
-                event_type: if *metadata.level() <= Level::WARN { EventType::Warning } else { EventType::Normal },
+                event_type: if *metadata.level() <= Level::WARN {
+                    EventType::Warning
+                } else {
+                    EventType::Normal
+                },
                 reason: "Logging".into(),
                 message: record.message,
                 at: jiff::Timestamp::now(),
@@ -155,7 +165,9 @@ where
 impl Posting {
     fn covers(&self, target: &str) -> bool {
         target == FAILURES
-            || target.strip_prefix(&self.crate_name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+            || target
+                .strip_prefix(&self.crate_name)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     }
 }
 
@@ -245,8 +257,16 @@ mod tests {
             let posted = Arc::clone(&posted);
             Arc::new(move |event: NewEvent| posted.lock().unwrap().push(event))
         };
-        let operator = register(Some(Posting { crate_name: "shop".into(), level: Level::INFO, sink }));
-        let about = ObjectReference { kind: "Cart".into(), name: "c1".into(), ..ObjectReference::default() };
+        let operator = register(Some(Posting {
+            crate_name: "shop".into(),
+            level: Level::INFO,
+            sink,
+        }));
+        let about = ObjectReference {
+            kind: "Cart".into(),
+            name: "c1".into(),
+            ..ObjectReference::default()
+        };
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer()), || {
             handler_span(operator.number(), "fill", &about).in_scope(|| {
                 tracing::info!(target: "shop::handlers", "Filled {}", 3);
@@ -257,8 +277,14 @@ mod tests {
             handler_span(0, "audit", &about).in_scope(|| tracing::info!(target: "shop", "raw events never post"));
         });
         let posted = posted.lock().unwrap();
-        let texts: Vec<_> = posted.iter().map(|event| (event.event_type, event.message.as_str())).collect();
-        assert_eq!(texts, [(EventType::Normal, "Filled 3"), (EventType::Warning, "Careful")]);
+        let texts: Vec<_> = posted
+            .iter()
+            .map(|event| (event.event_type, event.message.as_str()))
+            .collect();
+        assert_eq!(
+            texts,
+            [(EventType::Normal, "Filled 3"), (EventType::Warning, "Careful")]
+        );
         assert_eq!(posted[0].about.name, "c1");
         assert_eq!(posted[0].reason, "Logging");
     }

@@ -15,12 +15,12 @@ use tracing::Instrument as _;
 use super::spans;
 use crate::actions::application::{self, Applied};
 use crate::actions::execution::{self, ErrorsMode, Verdict};
-use crate::actions::invocation::{Invoked, invoke};
 use crate::clients::fetching::Serving;
 use crate::configs::progress::Record;
+use crate::intents::calling::Subject;
 use crate::intents::environment::Environment;
 use crate::intents::handlers::TimerHandler;
-use crate::intents::invocation::{Common, TimerCall};
+use crate::intents::invocation::TimerCall;
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
@@ -68,19 +68,20 @@ impl Timers {
     /// Shows the newest state to the running timers; `changed` resets their idle clocks.
     pub(crate) fn show(&mut self, body: &Body, spec: &Arc<dyn Any + Send + Sync>, changed: bool) {
         let now = Instant::now();
-        match &self.live {
-            Some(live) => live.send_modify(|live| {
-                live.body = body.clone();
-                live.spec = Arc::clone(spec);
-                if changed {
-                    live.changed = now;
-                }
-            }),
-            None => {
-                let live = Live { body: body.clone(), spec: Arc::clone(spec), changed: now };
-                self.live = Some(watch::Sender::new(live));
+        let live = self.live.get_or_insert_with(|| {
+            watch::Sender::new(Live {
+                body: body.clone(),
+                spec: Arc::clone(spec),
+                changed: now,
+            })
+        });
+        live.send_modify(|live| {
+            live.body = body.clone();
+            live.spec = Arc::clone(spec);
+            if changed {
+                live.changed = now;
             }
-        }
+        });
     }
 
     /// Starts the timers that match and do not run, and asks those that no longer match to stop (G-1, G-2, G-18).
@@ -93,7 +94,8 @@ impl Timers {
             }
         }
         // A stopped timer may start again once its old task is gone; one that ended by itself may not.
-        self.running.retain(|running| !(running.stopped.is_set() && running.task.is_finished()));
+        self.running
+            .retain(|running| !(running.stopped.is_set() && running.task.is_finished()));
         let Some(live) = &self.live else { return };
         for timer in matching {
             if self.running.iter().any(|running| running.id == timer.id) {
@@ -114,7 +116,11 @@ impl Timers {
                 ended();
             };
             let task = surroundings.environment.tasks.spawn(work.instrument(span));
-            self.running.push(Running { id: timer.id.clone(), stopped, task });
+            self.running.push(Running {
+                id: timer.id.clone(),
+                stopped,
+                task,
+            });
         }
     }
 
@@ -137,7 +143,9 @@ impl Timers {
 
     /// Whether this timer is over for this object and process (T-12).
     pub(crate) fn is_over(&self, id: &str) -> bool {
-        self.running.iter().any(|running| running.id == id && running.task.is_finished() && !running.stopped.is_set())
+        self.running
+            .iter()
+            .any(|running| running.id == id && running.task.is_finished() && !running.stopped.is_set())
     }
 }
 
@@ -170,7 +178,9 @@ impl Task {
             }
             let attempt = Instant::now();
             let grid = *grid.get_or_insert(attempt);
-            let Some((after, verdict)) = self.attempt(record).await else { return };
+            let Some((after, verdict)) = self.attempt(record).await else {
+                return;
+            };
             record = after;
             let pause = match verdict {
                 Verdict::Retry(delay) => delay.max(SHORTEST_DELAY),
@@ -205,38 +215,29 @@ impl Task {
         let environment = &self.surroundings.environment;
         let timer = &self.timer;
         let live = self.live.borrow_and_update().clone();
-        let now = environment.clock.now();
         let patch = Patch::default();
-        let outcome = match execution::refuse(&record, &timer.limits, now) {
-            Some(message) => execution::Outcome::Permanent { message },
-            None => {
-                let runtime = execution::runtime(&record, now);
-                let context = environment.context(ObjectReference::to(&live.body), Some(live.spec), self.stopped.clone());
-                let common = Common {
-                    body: live.body.clone(),
-                    patch: patch.clone(),
-                    retry: record.retries,
-                    started: record.started,
-                    runtime,
-                    param: timer.param.clone(),
-                    context,
-                };
-                let limit = timer.limits.timeout.map(|timeout| timeout.saturating_sub(runtime));
-                let call = Arc::clone(&timer.call);
-                match invoke(move || call(TimerCall { common }), tracing::Span::current(), limit, &environment.abort).await {
-                    Invoked::Returned(outcome) => outcome,
-                    Invoked::TimedOut(outcome) => {
-                        patch.take();
-                        outcome
-                    }
-                    Invoked::Aborted => return None,
-                }
-            }
+        let refusal = execution::refuse(&record, &timer.limits, environment.clock.now());
+        let outcome = if let Some(message) = refusal {
+            execution::Outcome::Permanent { message }
+        } else {
+            let subject = Subject {
+                environment,
+                body: &live.body,
+                spec: &live.spec,
+                patch: &patch,
+            };
+            let extras = (&timer.param, self.stopped.clone());
+            let span = tracing::Span::current();
+            let arguments = |common| TimerCall { common };
+            subject
+                .call(&timer.call, &record, &timer.limits, extras, span, arguments)
+                .await?
         };
         let result = outcome.result().cloned();
         let backoff = environment.settings.execution.default_backoff;
         let now = environment.clock.now();
-        let (record, verdict) = execution::conclude(record, outcome, &timer.limits, ErrorsMode::Temporary, backoff, now);
+        let (record, verdict) =
+            execution::conclude(record, outcome, &timer.limits, ErrorsMode::Temporary, backoff, now);
         spans::report(&timer.id, &verdict, &record);
         let mut contents = patch.take();
         if let Some(result) = result {
@@ -254,7 +255,9 @@ impl Task {
 
     /// Waits until the object was left alone for long enough; a change meanwhile prolongs the wait (T-7).
     async fn idle(&mut self) -> std::ops::ControlFlow<()> {
-        let Some(idle) = self.timer.idle else { return self.rest(Duration::ZERO).await };
+        let Some(idle) = self.timer.idle else {
+            return self.rest(Duration::ZERO).await;
+        };
         loop {
             let due = self.live.borrow().changed + idle;
             let now = Instant::now();
@@ -292,7 +295,7 @@ fn until_grid(start: Instant, interval: Duration, now: Instant) -> Duration {
         return SHORTEST_DELAY;
     }
     let into = (now - start).as_nanos() % interval.as_nanos();
-    interval - Duration::from_nanos(u64::try_from(into).unwrap_or_default())
+    interval.saturating_sub(Duration::from_nanos(u64::try_from(into).unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -305,7 +308,11 @@ mod tests {
         let start = Instant::now();
         let at = |seconds: f64| until_grid(start, Duration::from_secs(1), start + Duration::from_secs_f64(seconds));
         assert_eq!(at(0.3), Duration::from_millis(700));
-        assert_eq!(at(1.0), Duration::from_secs(1), "a call as long as the interval starts at 0 and 2");
+        assert_eq!(
+            at(1.0),
+            Duration::from_secs(1),
+            "a call as long as the interval starts at 0 and 2"
+        );
         assert_eq!(at(2.25), Duration::from_millis(750), "no drift after a slow call");
     }
 }

@@ -31,7 +31,9 @@ pub struct Events {
 
 impl std::fmt::Debug for Events {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events").field("about", &self.about).finish_non_exhaustive()
+        f.debug_struct("Events")
+            .field("about", &self.about)
+            .finish_non_exhaustive()
     }
 }
 
@@ -53,7 +55,13 @@ impl Events {
 
     fn post(&self, event_type: EventType, reason: String, message: String) {
         if let Some(sink) = &self.sink {
-            sink(NewEvent { about: self.about.clone(), event_type, reason, message, at: jiff::Timestamp::now() });
+            sink(NewEvent {
+                about: self.about.clone(),
+                event_type,
+                reason,
+                message,
+                at: jiff::Timestamp::now(),
+            });
         }
     }
 }

@@ -37,9 +37,22 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    pub(crate) fn context(&self, about: ObjectReference, spec: Option<Arc<dyn Any + Send + Sync>>, stopped: Stopped) -> Context {
-        let events = Events { sink: Some(Arc::clone(&self.sink)), about };
-        Context { client: Some(self.client.clone()), spec, events, stopped }
+    pub(crate) fn context(
+        &self,
+        about: ObjectReference,
+        spec: Option<Arc<dyn Any + Send + Sync>>,
+        stopped: Stopped,
+    ) -> Context {
+        let events = Events {
+            sink: Some(Arc::clone(&self.sink)),
+            about,
+        };
+        Context {
+            client: Some(self.client.clone()),
+            spec,
+            events,
+            stopped,
+        }
     }
 
     pub(crate) fn target(&self, reference: Reference, serving: Serving, body: &Body) -> Target {
@@ -55,6 +68,9 @@ impl Environment {
 
     pub(crate) fn patience(&self) -> Patience {
         let delays: &[Duration] = &self.settings.queueing.error_delays;
-        Patience { delays: delays.to_vec(), stopping: self.stopping.clone() }
+        Patience {
+            delays: delays.to_vec(),
+            stopping: self.stopping.clone(),
+        }
     }
 }

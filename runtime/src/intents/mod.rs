@@ -1,5 +1,6 @@
 //! What is to be done about an object: causes, handlers and their filters, and the plan of a cycle.
 
+pub(crate) mod calling;
 pub(crate) mod causes;
 pub(crate) mod contexts;
 pub(crate) mod environment;

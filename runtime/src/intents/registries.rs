@@ -23,14 +23,29 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn new(reference: Reference, parse_spec: ParseSpec) -> Self {
-        Self { reference, parse_spec, changes: Vec::new(), events: Vec::new(), timers: Vec::new() }
+        Self {
+            reference,
+            parse_spec,
+            changes: Vec::new(),
+            events: Vec::new(),
+            timers: Vec::new(),
+        }
     }
 
     /// Refuses handlers that would share their records or results (H-11, H-12).
     pub(crate) fn check(&self) -> Result<(), String> {
-        let changes = self.changes.iter().map(|handler| (handler.id.as_str(), handler.function));
-        let events = self.events.iter().map(|handler| (handler.id.as_str(), handler.function));
-        let timers = self.timers.iter().map(|handler| (handler.id.as_str(), handler.function));
+        let changes = self
+            .changes
+            .iter()
+            .map(|handler| (handler.id.as_str(), handler.function));
+        let events = self
+            .events
+            .iter()
+            .map(|handler| (handler.id.as_str(), handler.function));
+        let timers = self
+            .timers
+            .iter()
+            .map(|handler| (handler.id.as_str(), handler.function));
         duplicate_ids(changes.chain(events).chain(timers)).map_err(|error| format!("{}: {error}", self.reference.kind))
     }
 }

@@ -1,6 +1,6 @@
 //! The three formats of log lines (LOG-01 to LOG-04).
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -36,21 +36,40 @@ where
         let mut record = LogRecord::default();
         event.record(&mut record);
         let about = context.event_scope().and_then(|scope| {
-            scope.into_iter().find_map(|span| span.extensions().get::<Handling>().map(|handling| handling.about.clone()))
+            scope.into_iter().find_map(|span| {
+                span.extensions()
+                    .get::<Handling>()
+                    .map(|handling| handling.about.clone())
+            })
         });
         let (target, level) = (event.metadata().target(), *event.metadata().level());
-        writeln!(writer, "{}", self.line(&record, target, level, about.as_ref(), Timestamp::now()))
+        writeln!(
+            writer,
+            "{}",
+            self.line(&record, target, level, about.as_ref(), Timestamp::now())
+        )
     }
 }
 
 impl Lines {
-    fn line(&self, record: &LogRecord, target: &str, level: Level, about: Option<&ObjectReference>, now: Timestamp) -> String {
+    fn line(
+        &self,
+        record: &LogRecord,
+        target: &str,
+        level: Level,
+        about: Option<&ObjectReference>,
+        now: Timestamp,
+    ) -> String {
         match self.0 {
             LogFormat::Plain => text(record, about),
             LogFormat::Full => {
                 let time = now.strftime("%Y-%m-%d %H:%M:%S,%3f");
                 // Kopf's column for the logger is twenty characters wide.
-                format!("[{time}] {target:<20} [{:<8}] {}", level_name(level), text(record, about))
+                format!(
+                    "[{time}] {target:<20} [{:<8}] {}",
+                    level_name(level),
+                    text(record, about)
+                )
             }
             LogFormat::Json => {
                 let mut line = record.fields.clone();
@@ -69,8 +88,11 @@ impl Lines {
 
 fn text(record: &LogRecord, about: Option<&ObjectReference>) -> String {
     let prefix = about.map(prefix).unwrap_or_default();
-    let fields: String = record.fields.iter().map(|(key, value)| format!(" {key}={}", plain(value))).collect();
-    format!("{prefix}{}{fields}", record.message)
+    let mut text = format!("{prefix}{}", record.message);
+    for (key, value) in &record.fields {
+        let _ = write!(text, " {key}={}", plain(value));
+    }
+    text
 }
 
 fn prefix(about: &ObjectReference) -> String {
@@ -116,7 +138,10 @@ mod tests {
     use super::*;
 
     fn line(format: LogFormat, namespace: Option<&str>) -> String {
-        let record = LogRecord { message: "Done".into(), fields: Map::from_iter([("retry".into(), json!(2))]) };
+        let record = LogRecord {
+            message: "Done".into(),
+            fields: Map::from_iter([("retry".into(), json!(2))]),
+        };
         let about = ObjectReference {
             api_version: "v1".into(),
             kind: "Cart".into(),

@@ -9,8 +9,8 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-pub use format::LogFormat;
 pub use crate::engines::spans::layer;
+pub use format::LogFormat;
 
 /// How much is logged (LOG-05).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,5 +43,9 @@ pub fn init(verbosity: Verbosity, format: LogFormat) {
         .with_ansi(false)
         .event_format(format::Lines(format));
     // A second initialization, in tests for instance, keeps the first one.
-    let _ = tracing_subscriber::registry().with(filter).with(layer()).with(lines).try_init();
+    let _ = tracing_subscriber::registry()
+        .with(filter)
+        .with(layer())
+        .with(lines)
+        .try_init();
 }

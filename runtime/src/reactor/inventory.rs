@@ -93,10 +93,11 @@ impl Inventory {
                 })),
             });
             entry.listing = listing;
-            if let (State::Resting(memory), EventType::Listed, true) = (&entry.state, event_type, skip_known) {
-                if memory.version.is_some() && memory.version.as_deref() == body.resource_version() {
-                    return None;
-                }
+            if let (State::Resting(memory), EventType::Listed, true) = (&entry.state, event_type, skip_known)
+                && memory.version.is_some()
+                && memory.version.as_deref() == body.resource_version()
+            {
+                return None;
             }
             entry.enqueue(key, Incoming::Object(event_type, body))
         })
@@ -116,14 +117,18 @@ impl Inventory {
         self.with(|objects| {
             let listing = objects.listing;
             let missing = objects.entries.iter_mut().filter(|(_, entry)| entry.listing < listing);
-            missing.filter_map(|(key, entry)| entry.enqueue(key.clone(), Incoming::Vanished)).collect()
+            missing
+                .filter_map(|(key, entry)| entry.enqueue(key.clone(), Incoming::Vanished))
+                .collect()
         })
     }
 
     /// What is queued; an empty queue gives the memory back and ends the worker, in one step.
     pub(crate) fn take(&self, key: &str, memory: Box<Memory>) -> Result<(Vec<Incoming>, Box<Memory>), ()> {
         self.with(|objects| {
-            let Some(entry) = objects.entries.get_mut(key) else { return Err(()) };
+            let Some(entry) = objects.entries.get_mut(key) else {
+                return Err(());
+            };
             if entry.queue.is_empty() {
                 entry.state = State::Resting(memory);
                 entry.queue.shrink_to_fit();
@@ -135,7 +140,13 @@ impl Inventory {
 
     /// What is queued, without ending.
     pub(crate) fn poll(&self, key: &str) -> Vec<Incoming> {
-        self.with(|objects| objects.entries.get_mut(key).map(|entry| entry.queue.drain(..).collect()).unwrap_or_default())
+        self.with(|objects| {
+            objects
+                .entries
+                .get_mut(key)
+                .map(|entry| entry.queue.drain(..).collect())
+                .unwrap_or_default()
+        })
     }
 
     /// Drops all that is known of an object (M-1); whatever comes for it later makes a new entry.
@@ -177,7 +188,9 @@ mod tests {
     #[test]
     fn one_object_has_one_worker_at_a_time() {
         let inventory = Inventory::default();
-        let start = inventory.put(EventType::Added, body("a", "1"), false).expect("a first event needs a worker");
+        let start = inventory
+            .put(EventType::Added, body("a", "1"), false)
+            .expect("a first event needs a worker");
         assert!(inventory.put(EventType::Modified, body("a", "2"), false).is_none());
         assert!(inventory.put(EventType::Added, body("b", "3"), false).is_some());
         let (batch, memory) = inventory.take(&start.key, start.memory).unwrap();

@@ -13,17 +13,19 @@ use serde_json::Value;
 use super::inventory::{Incoming, Inventory, Memory};
 use super::queueing;
 use crate::actions::application::{self, Applied};
-use crate::actions::execution::{self, ErrorsMode, Outcome};
-use crate::actions::invocation::{Invoked, invoke};
+use crate::actions::execution::{self, ErrorsMode, Limits, Outcome};
 use crate::clients::events::{EventType as Severity, NewEvent};
 use crate::clients::fetching::Serving;
 use crate::clients::patching::Target;
+use crate::configs::progress::Record;
 use crate::engines::spans;
 use crate::engines::timers::Surroundings;
+use crate::intents::calling::Subject;
+use crate::intents::causes::Reason;
 use crate::intents::environment::Environment;
 use crate::intents::handlers::{EventHandler, TimerHandler};
-use crate::intents::invocation::{ChangeCall, Common, EventCall};
-use crate::intents::planning::{self, Finished, FinalizerStep, Plan, Situation, Step, Storages};
+use crate::intents::invocation::{ChangeCall, EventCall};
+use crate::intents::planning::{self, FinalizerStep, Finished, Plan, Situation, Step, Storages};
 use crate::intents::registries::{Misfit, Registry};
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
@@ -89,7 +91,9 @@ impl Processor {
             storages,
             environment,
             inventory: Inventory::default(),
-            serving: Mutex::new(Serving { status_subresource: false }),
+            serving: Mutex::new(Serving {
+                status_subresource: false,
+            }),
         }
     }
 
@@ -127,7 +131,11 @@ impl Processor {
                 Incoming::Object(event_type, body) => {
                     self.observe(event_type, &body, memory, &patch).await;
                     gone = event_type == EventType::Deleted;
-                    let known = object.current.as_ref().and_then(Body::resource_version).or(memory.version.as_deref());
+                    let known = object
+                        .current
+                        .as_ref()
+                        .and_then(Body::resource_version)
+                        .or(memory.version.as_deref());
                     if is_newer(body.resource_version(), known) {
                         object.current = Some(body.clone());
                         due = true;
@@ -155,7 +163,12 @@ impl Processor {
 
     /// Calls the handlers of raw events; every event counts, none is retried (E-13).
     async fn observe(&self, event_type: EventType, body: &Body, memory: &mut Memory, patch: &Patch) {
-        let matching: Vec<&EventHandler> = self.registry.events.iter().filter(|handler| handler.matches(body)).collect();
+        let matching: Vec<&EventHandler> = self
+            .registry
+            .events
+            .iter()
+            .filter(|handler| handler.matches(body))
+            .collect();
         if matching.is_empty() {
             return;
         }
@@ -166,29 +179,33 @@ impl Processor {
         for handler in matching {
             let about = ObjectReference::to(body);
             let span = spans::handler_span(0, &handler.id, &about);
-            let now = self.environment.clock.now();
-            let common = Common {
-                body: body.clone(),
-                patch: patch.clone(),
-                retry: 0,
-                started: now,
-                runtime: Duration::ZERO,
-                param: handler.param.clone(),
-                context: self.environment.context(about, Some(Arc::clone(&spec)), Stopped::default()),
+            let subject = Subject {
+                environment: &self.environment,
+                body,
+                spec: &spec,
+                patch,
             };
-            let call = Arc::clone(&handler.call);
-            let start = move || call(EventCall { common, event_type });
-            match invoke(start, span.clone(), None, &self.environment.abort).await {
-                Invoked::Returned(Outcome::Success(result)) => {
-                    if let Some(result) = result {
-                        patch.deliver(&handler.id, result);
-                    }
-                }
-                Invoked::Returned(outcome) | Invoked::TimedOut(outcome) => {
-                    let message = outcome.error().unwrap_or_default();
+            let record = Record::fresh(self.environment.clock.now());
+            let extras = (&handler.param, Stopped::default());
+            let arguments = |common| EventCall { common, event_type };
+            let called = subject
+                .call(
+                    &handler.call,
+                    &record,
+                    &Limits::default(),
+                    extras,
+                    span.clone(),
+                    arguments,
+                )
+                .await;
+            match called {
+                Some(Outcome::Success(Some(result))) => patch.deliver(&handler.id, result),
+                Some(Outcome::Success(None)) => {}
+                Some(failure) => {
+                    let message = failure.error().unwrap_or_default();
                     span.in_scope(|| tracing::error!("Handler {} failed: {message}", handler.id));
                 }
-                Invoked::Aborted => return,
+                None => return,
             }
         }
     }
@@ -220,7 +237,8 @@ impl Processor {
             FinalizerStep::Keep => {}
             FinalizerStep::Add => {
                 let add = |body: &Body| Ok(finalizers::add(body, &self.storages.finalizer).unwrap_or_default());
-                let applied = application::guarded(&self.target(body), body.clone(), add, &self.environment.patience()).await;
+                let applied =
+                    application::guarded(&self.target(body), body.clone(), add, &self.environment.patience()).await;
                 return self.after(object, body, applied, patch).await;
             }
             FinalizerStep::Remove => {
@@ -257,7 +275,10 @@ impl Processor {
         let gathered = patch.take();
         let now = self.environment.clock.now();
         let mut conclusion = planning::finish(plan, finished.clone(), &gathered, now);
-        let contents = PatchContents { merge: conclusion.merge.clone(), functions: gathered.functions };
+        let contents = PatchContents {
+            merge: conclusion.merge.clone(),
+            functions: gathered.functions,
+        };
         let target = self.target(body);
         let patience = self.environment.patience();
         let mut applied = application::apply(&target, body, contents, &patience).await;
@@ -265,11 +286,14 @@ impl Processor {
             // The records must be stored whatever the handlers wanted to write, or they would be called for ever.
             let failed = self.refused(plan, &finished, message, now);
             conclusion = planning::finish(plan, failed, &PatchContents::default(), now);
-            let contents = PatchContents { merge: conclusion.merge.clone(), ..PatchContents::default() };
+            let contents = PatchContents {
+                merge: conclusion.merge.clone(),
+                ..PatchContents::default()
+            };
             applied = application::apply(&target, body, contents, &patience).await;
         }
         memory.handled_once |= conclusion.fully_handled;
-        memory.deletion_done |= conclusion.done && plan.reason == crate::intents::causes::Reason::Delete;
+        memory.deletion_done |= conclusion.done && plan.reason == Reason::Delete;
         let patched = match applied {
             Applied::Patched(after) => {
                 let changed = after.resource_version() != body.resource_version();
@@ -280,7 +304,10 @@ impl Processor {
             Applied::Nothing => false,
             Applied::Gone | Applied::Interrupted => return Next::Rest,
             Applied::Refused(message) => {
-                tracing::error!(name = body.name(), "The API server refuses to store the progress: {message}");
+                tracing::error!(
+                    name = body.name(),
+                    "The API server refuses to store the progress: {message}"
+                );
                 return Next::After(self.environment.settings.execution.default_backoff);
             }
         };
@@ -303,39 +330,35 @@ impl Processor {
         let handler = &self.registry.changes[step.handler];
         let about = ObjectReference::to(body);
         let span = spans::handler_span(self.environment.number, &handler.id, &about);
-        let outcome = match &step.readiness {
-            planning::Readiness::Refused(message) => Outcome::Permanent { message: message.clone() },
-            _ => {
-                let now = self.environment.clock.now();
-                let runtime = execution::runtime(&step.record, now);
-                let common = Common {
-                    body: body.clone(),
-                    patch: patch.clone(),
-                    retry: step.record.retries,
-                    started: step.record.started,
-                    runtime,
-                    param: handler.param.clone(),
-                    context: self.environment.context(about, Some(Arc::clone(spec)), Stopped::default()),
-                };
-                let call = ChangeCall {
-                    common,
-                    reason: plan.reason,
-                    old: step.old.clone(),
-                    new: step.new.clone(),
-                    diff: step.diff.clone(),
-                };
-                let before = patch.snapshot();
-                let limit = handler.limits.timeout.map(|timeout| timeout.saturating_sub(runtime));
-                let function = Arc::clone(&handler.call);
-                match invoke(move || function(call), span.clone(), limit, &self.environment.abort).await {
-                    Invoked::Returned(outcome) => outcome,
-                    Invoked::TimedOut(outcome) => {
-                        patch.restore(before);
-                        outcome
-                    }
-                    Invoked::Aborted => return None,
-                }
+        let outcome = if let planning::Readiness::Refused(message) = &step.readiness {
+            Outcome::Permanent {
+                message: message.clone(),
             }
+        } else {
+            let subject = Subject {
+                environment: &self.environment,
+                body,
+                spec,
+                patch,
+            };
+            let extras = (&handler.param, Stopped::default());
+            let arguments = |common| ChangeCall {
+                common,
+                reason: plan.reason,
+                old: step.old.clone(),
+                new: step.new.clone(),
+                diff: step.diff.clone(),
+            };
+            subject
+                .call(
+                    &handler.call,
+                    &step.record,
+                    &handler.limits,
+                    extras,
+                    span.clone(),
+                    arguments,
+                )
+                .await?
         };
         let result = outcome.result().cloned();
         let finished = self.conclude(step, index, outcome, result, self.environment.clock.now());
@@ -346,15 +369,29 @@ impl Processor {
     fn conclude(&self, step: &Step, index: usize, outcome: Outcome, result: Option<Value>, now: Timestamp) -> Finished {
         let backoff = self.environment.settings.execution.default_backoff;
         let limits = &self.registry.changes[step.handler].limits;
-        let (record, verdict) = execution::conclude(step.record.clone(), outcome, limits, ErrorsMode::Temporary, backoff, now);
-        Finished { step: index, record, verdict, result }
+        let (record, verdict) = execution::conclude(
+            step.record.clone(),
+            outcome,
+            limits,
+            ErrorsMode::Temporary,
+            backoff,
+            now,
+        );
+        Finished {
+            step: index,
+            record,
+            verdict,
+            result,
+        }
     }
 
     /// The handlers whose patch was refused have failed, however they saw it themselves.
     fn refused(&self, plan: &Plan, finished: &[Finished], message: &str, now: Timestamp) -> Vec<Finished> {
         let fail = |done: &Finished| {
             let step = &plan.steps[done.step];
-            let outcome = Outcome::Arbitrary { message: format!("the API server refused the patch: {message}") };
+            let outcome = Outcome::Arbitrary {
+                message: format!("the API server refused the patch: {message}"),
+            };
             let failed = self.conclude(step, done.step, outcome, None, now);
             let id = &self.registry.changes[step.handler].id;
             spans::report(id, &failed.verdict, &failed.record);
@@ -374,7 +411,12 @@ impl Processor {
         memory.timers.show(body, spec, changed);
         let matching: Vec<&TimerHandler> = match body.deletion_timestamp() {
             Some(_) => Vec::new(),
-            None => self.registry.timers.iter().filter(|timer| timer.matches(body) && !memory.timers.is_over(&timer.id)).collect(),
+            None => self
+                .registry
+                .timers
+                .iter()
+                .filter(|timer| timer.matches(body) && !memory.timers.is_over(&timer.id))
+                .collect(),
         };
         // A timer begins only once its object cannot vanish under it.
         if matching.is_empty() || finalizers::is_present(body, &self.storages.finalizer) {
@@ -418,7 +460,11 @@ impl Processor {
             return Fit::Release;
         }
         // What was handled last did fit: deletion can work with it.
-        let last = self.storages.diffbase.fetch(body).and_then(|essence| (self.registry.parse_spec)(&Body::new(essence)).ok());
+        let last = self
+            .storages
+            .diffbase
+            .fetch(body)
+            .and_then(|essence| (self.registry.parse_spec)(&Body::new(essence)).ok());
         if let Some(spec) = last {
             return Fit::Typed(spec);
         }
@@ -460,7 +506,9 @@ impl Processor {
                     return Next::Again;
                 }
             }
-            Applied::Refused(message) => tracing::error!(name = body.name(), "The API server refused the patch: {message}"),
+            Applied::Refused(message) => {
+                tracing::error!(name = body.name(), "The API server refused the patch: {message}")
+            }
             Applied::Nothing | Applied::Gone | Applied::Interrupted => {}
         }
         Next::Rest
@@ -469,7 +517,8 @@ impl Processor {
     /// Takes our finalizer away, guarded; then the object is deleted, or free of us.
     async fn release(&self, object: &mut Object, body: &Body) -> Next {
         let remove = |body: &Body| Ok(finalizers::remove(body, &self.storages.finalizer).unwrap_or_default());
-        let applied = application::guarded(&self.target(body), body.clone(), remove, &self.environment.patience()).await;
+        let applied =
+            application::guarded(&self.target(body), body.clone(), remove, &self.environment.patience()).await;
         self.after(object, body, applied, &Patch::default()).await
     }
 
@@ -491,7 +540,10 @@ impl Processor {
                 Next::Rest
             }
             Applied::Refused(message) => {
-                tracing::error!(name = body.name(), "The API server refused a change of the finalizer: {message}");
+                tracing::error!(
+                    name = body.name(),
+                    "The API server refused a change of the finalizer: {message}"
+                );
                 Next::After(self.environment.settings.execution.default_backoff)
             }
             Applied::Gone | Applied::Interrupted => Next::Rest,
@@ -501,7 +553,9 @@ impl Processor {
 
 /// Whether a state is later than the known one. Versions of one kind are numbers that grow; others are only equal or not.
 fn is_newer(version: Option<&str>, known: Option<&str>) -> bool {
-    let (Some(version), Some(known)) = (version, known) else { return true };
+    let (Some(version), Some(known)) = (version, known) else {
+        return true;
+    };
     match (version.parse::<u64>(), known.parse::<u64>()) {
         (Ok(version), Ok(known)) => version > known,
         _ => version != known,

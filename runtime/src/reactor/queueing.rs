@@ -26,7 +26,11 @@ impl Stream {
             if stopping.is_cancelled() {
                 return;
             }
-            tracing::error!(resource = stream.source.reference.plural, ?ended, "A stream broke; starting it anew");
+            tracing::error!(
+                resource = stream.source.reference.plural,
+                ?ended,
+                "A stream broke; starting it anew"
+            );
             stream.source.heartbeat.rest(std::time::Duration::from_secs(1)).await;
         }
     }
@@ -67,7 +71,11 @@ pub(crate) fn spawn(processor: &Arc<Processor>, start: Start) {
 
 /// Empties one object's queue, then ends: an idle object costs no task.
 async fn work(processor: Arc<Processor>, start: Start) {
-    let Start { key, mut memory, notify } = start;
+    let Start {
+        key,
+        mut memory,
+        notify,
+    } = start;
     let stopping = &processor.environment.stopping;
     let mut object = super::processing::Object::new(key.clone());
     let inventory: &Inventory = &processor.inventory;

@@ -40,7 +40,16 @@ pub(crate) struct Plan {
 
 /// Runs until `stopping`; then lets handlers finish, within limits.
 pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
-    let Plan { crate_name, registries, settings, client, namespaces, liveness, clock, stopping } = plan;
+    let Plan {
+        crate_name,
+        registries,
+        settings,
+        client,
+        namespaces,
+        liveness,
+        clock,
+        stopping,
+    } = plan;
     let settings = Arc::new(settings);
     let (sink, poster) = posting::queue(settings.posting.enabled);
     let loggers = settings.posting.loggers.then(|| spans::Posting {
@@ -129,7 +138,10 @@ async fn finish(environment: Environment) {
     if tokio::time::timeout(GRACE, environment.tasks.wait()).await.is_ok() {
         return;
     }
-    tracing::warn!(left = environment.tasks.len(), "Handlers are still running; dropping them");
+    tracing::warn!(
+        left = environment.tasks.len(),
+        "Handlers are still running; dropping them"
+    );
     environment.abort.cancel();
     // Blocking functions cannot be dropped; the process does not wait for them.
     let _ = tokio::time::timeout(Duration::from_secs(1), environment.tasks.wait()).await;

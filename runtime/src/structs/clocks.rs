@@ -20,7 +20,10 @@ pub(crate) enum Clock {
 impl Clock {
     /// A clock that shows the time of day now and from then on follows tokio's.
     pub(crate) fn tokio() -> Self {
-        Self::Tokio { base: Timestamp::now(), since: Instant::now() }
+        Self::Tokio {
+            base: Timestamp::now(),
+            since: Instant::now(),
+        }
     }
 
     pub(crate) fn now(self) -> Timestamp {

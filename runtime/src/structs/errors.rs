@@ -33,7 +33,7 @@ pub struct Temporary {
 
 impl Temporary {
     /// The delay of [`Temporary::new`], fixed as in Kopf (E-5).
-    pub const DEFAULT_DELAY: Duration = Duration::from_mins(1);
+    pub const DEFAULT_DELAY: Duration = Duration::from_secs(60);
 
     /// To be tried again after 60 seconds.
     pub fn new(message: impl Into<String>) -> Self {
@@ -42,12 +42,18 @@ impl Temporary {
 
     /// To be tried again after `delay`.
     pub fn after(delay: Duration, message: impl Into<String>) -> Self {
-        Self { message: message.into(), delay: Some(delay) }
+        Self {
+            message: message.into(),
+            delay: Some(delay),
+        }
     }
 
     /// To be tried again as soon as possible (E-12).
     pub fn soon(message: impl Into<String>) -> Self {
-        Self { message: message.into(), delay: None }
+        Self {
+            message: message.into(),
+            delay: None,
+        }
     }
 }
 
@@ -68,7 +74,9 @@ pub struct Permanent {
 impl Permanent {
     /// Gives up with this message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self {
+            message: message.into(),
+        }
     }
 }
 

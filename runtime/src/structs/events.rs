@@ -42,7 +42,13 @@ pub(crate) struct ObjectReference {
 
 impl ObjectReference {
     pub(crate) fn to(body: &Body) -> Self {
-        let text = |key: &str| body.value().get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |key: &str| {
+            body.value()
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         Self {
             api_version: text("apiVersion"),
             kind: text("kind"),

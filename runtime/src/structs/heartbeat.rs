@@ -32,7 +32,11 @@ pub(crate) struct Sign {
 
 impl Heartbeat {
     pub(crate) fn new(name: impl Into<String>) -> Self {
-        Self(Arc::new(Mutex::new(Beat { name: name.into(), last: Instant::now(), failure: None })))
+        Self(Arc::new(Mutex::new(Beat {
+            name: name.into(),
+            last: Instant::now(),
+            failure: None,
+        })))
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Beat) -> T) -> T {
@@ -58,7 +62,11 @@ impl Heartbeat {
     }
 
     pub(crate) fn sign(&self) -> Sign {
-        self.with(|beat| Sign { name: beat.name.clone(), age: beat.last.elapsed(), failure: beat.failure.clone() })
+        self.with(|beat| Sign {
+            name: beat.name.clone(),
+            age: beat.last.elapsed(),
+            failure: beat.failure.clone(),
+        })
     }
 
     /// Awaits something of bounded length, ticking all the while.

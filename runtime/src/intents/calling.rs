@@ -1,0 +1,65 @@
+//! One attempt of a handler: the call itself, within the limits of the handler.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tracing::Span;
+
+use super::environment::Environment;
+use super::invocation::{Call, Common};
+use super::stoppers::Stopped;
+use crate::actions::execution::{self, Limits, Outcome};
+use crate::actions::invocation::{Invoked, invoke};
+use crate::configs::progress::Record;
+use crate::structs::bodies::Body;
+use crate::structs::events::ObjectReference;
+use crate::structs::patches::Patch;
+
+/// What all handlers of one object are called with in one cycle.
+pub(crate) struct Subject<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) body: &'a Body,
+    /// The typed spec.
+    pub(crate) spec: &'a Arc<dyn std::any::Any + Send + Sync>,
+    pub(crate) patch: &'a Patch,
+}
+
+impl Subject<'_> {
+    /// Calls a handler; `None` if the operator ends meanwhile.
+    ///
+    /// An async function is interrupted when its time is up, and what it has put into the patch is forgotten: it may
+    /// have stopped half-way (E-10).
+    pub(crate) async fn call<A>(
+        &self,
+        call: &Call<A>,
+        record: &Record,
+        limits: &Limits,
+        (param, stopped): (&Value, Stopped),
+        span: Span,
+        arguments: impl FnOnce(Common) -> A + Send,
+    ) -> Option<Outcome> {
+        let now = self.environment.clock.now();
+        let runtime = execution::runtime(record, now);
+        let about = ObjectReference::to(self.body);
+        let common = Common {
+            body: self.body.clone(),
+            patch: self.patch.clone(),
+            retry: record.retries,
+            started: record.started,
+            runtime,
+            param: param.clone(),
+            context: self.environment.context(about, Some(Arc::clone(self.spec)), stopped),
+        };
+        let before = self.patch.snapshot();
+        let limit = limits.timeout.map(|timeout| timeout.saturating_sub(runtime));
+        let call = Arc::clone(call);
+        match invoke(move || call(arguments(common)), span, limit, &self.environment.abort).await {
+            Invoked::Returned(outcome) => Some(outcome),
+            Invoked::TimedOut(outcome) => {
+                self.patch.restore(before);
+                Some(outcome)
+            }
+            Invoked::Aborted => None,
+        }
+    }
+}
