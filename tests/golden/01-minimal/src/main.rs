@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use greeter::generated;
+
 fn main() -> ExitCode {
-    greeter::generated::operator().main()
+    generated::operator().main()
 }

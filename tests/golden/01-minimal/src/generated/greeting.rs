@@ -28,6 +28,21 @@ pub struct Greeting {
     pub status: Option<GreetingStatus>,
 }
 
+impl Greeting {
+    /// A new `Greeting` without status.
+    pub fn new(name: impl Into<String>, spec: GreetingSpec) -> Self {
+        Self {
+            served: Served::default(),
+            metadata: ObjectMeta {
+                name: Some(name.into()),
+                ..Default::default()
+            },
+            spec,
+            status: None,
+        }
+    }
+}
+
 impl Kind for Greeting {
     type Spec = GreetingSpec;
     type Status = GreetingStatus;
@@ -82,7 +97,7 @@ pub struct GreetingStatus {
     pub others: BTreeMap<String, serde_json::Value>,
 }
 
-/// Result of `greet`, stored at `.status.greet`.
+/// Result of `greet`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GreetResult {

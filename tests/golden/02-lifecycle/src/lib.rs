@@ -1,0 +1,4 @@
+//! Keeps storage buckets.
+
+pub mod generated;
+pub mod handlers;

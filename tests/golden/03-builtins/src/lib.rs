@@ -1,0 +1,4 @@
+//! Notes what happens to audited Pods.
+
+pub mod generated;
+pub mod handlers;

@@ -1,0 +1,79 @@
+//! The operator on an embedded API server: no cluster, no waiting.
+
+use std::error::Error;
+use std::fs;
+
+use kopf_runtime::kube::Client;
+use kopf_runtime::{Kind, Reference};
+use kopf_testserver::{Resource, Server};
+use serde_json::Value;
+
+use podwatch::generated::operator;
+use podwatch::generated::pod::Pod;
+
+const KIND: Reference = Pod::REFERENCE;
+const RESOURCE: Resource = Resource::new(KIND.group, KIND.version, KIND.plural);
+const NAMESPACE: Option<&str> = Some("default");
+const LAST_HANDLED: &str = "podwatch.example.com/last-handled-configuration";
+
+/// What happens to the sample once it is handled.
+const EDITS: &str = "
+metadata:
+  labels:
+    stage: late
+";
+
+#[tokio::test(start_paused = true)]
+async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
+    let server = Server::new();
+    let operator = operator().start(Client::new(server.service(), "default"));
+
+    let sample = manifests("deploy/samples")?
+        .into_iter()
+        .find(|object| object["kind"] == KIND.kind)
+        .ok_or("deploy/samples holds no object of the kind")?;
+    let name = sample["metadata"]["name"]
+        .as_str()
+        .ok_or("the sample has no name")?;
+    server.apply(sample.clone())?;
+    let mut object = server
+        .wait_for(RESOURCE, NAMESPACE, name, is_handled)
+        .await?;
+
+    for edit in documents(EDITS)? {
+        let before = last_handled(&object).map(str::to_owned);
+        server.patch(RESOURCE, NAMESPACE, name, edit)?;
+        let is_new = |object: Option<&Value>| object.and_then(last_handled) != before.as_deref();
+        object = server.wait_for(RESOURCE, NAMESPACE, name, is_new).await?;
+    }
+
+    server.delete(RESOURCE, NAMESPACE, name)?;
+    server
+        .wait_for(RESOURCE, NAMESPACE, name, |object| object.is_none())
+        .await?;
+    operator.stop().await;
+    Ok(())
+}
+
+fn is_handled(object: Option<&Value>) -> bool {
+    object.is_some_and(|object| last_handled(object).is_some())
+}
+
+/// What the operator notes on an object that it has handled.
+fn last_handled(object: &Value) -> Option<&str> {
+    object["metadata"]["annotations"][LAST_HANDLED].as_str()
+}
+
+/// All objects in the files of a folder.
+fn manifests(folder: &str) -> Result<Vec<Value>, Box<dyn Error>> {
+    let mut objects = Vec::new();
+    for file in fs::read_dir(folder)? {
+        objects.extend(documents(&fs::read_to_string(file?.path())?)?);
+    }
+    objects.retain(|object| object["kind"] != "Kustomization");
+    Ok(objects)
+}
+
+fn documents(text: &str) -> Result<Vec<Value>, Box<dyn Error>> {
+    Ok(serde_yaml::from_multiple(text)?)
+}

@@ -1,0 +1,4 @@
+//! Measures what each Meter names.
+
+pub mod generated;
+pub mod handlers;
