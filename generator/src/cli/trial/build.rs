@@ -35,10 +35,18 @@ pub(super) enum Failure {
 
 /// Builds the binary of this name, and says where it is.
 pub(super) async fn build(project: &Path, target: &Path, binary: &str, meter: &mut Meter) -> Result<PathBuf, Failure> {
-    let cargo = env::var_os("CARGO").filter(|path| !path.is_empty()).unwrap_or_else(|| "cargo".into());
+    let cargo = env::var_os("CARGO")
+        .filter(|path| !path.is_empty())
+        .unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
     command
-        .args(["build", "--locked", "--bin", binary, "--message-format=json-render-diagnostics"])
+        .args([
+            "build",
+            "--locked",
+            "--bin",
+            binary,
+            "--message-format=json-render-diagnostics",
+        ])
         .current_dir(project)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -157,10 +165,23 @@ mod tests {
 
     #[test]
     fn variables_of_another_build_are_dropped() {
-        for name in ["CARGO", "CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "CARGO_TARGET_DIR", "CARGO_BIN_EXE_kopf-gen"] {
+        for name in [
+            "CARGO",
+            "CARGO_PKG_NAME",
+            "CARGO_MANIFEST_DIR",
+            "CARGO_TARGET_DIR",
+            "CARGO_BIN_EXE_kopf-gen",
+        ] {
             assert!(is_of_another_build(name), "{name}");
         }
-        for name in ["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_HTTP_PROXY", "RUSTUP_TOOLCHAIN", "RUSTFLAGS", "PATH"] {
+        for name in [
+            "CARGO_HOME",
+            "CARGO_NET_OFFLINE",
+            "CARGO_HTTP_PROXY",
+            "RUSTUP_TOOLCHAIN",
+            "RUSTFLAGS",
+            "PATH",
+        ] {
             assert!(!is_of_another_build(name), "{name}");
         }
     }
@@ -168,12 +189,20 @@ mod tests {
     #[test]
     fn the_binary_is_found_among_the_artifacts() {
         let line = |name: &str, kind: &str, executable: &str| {
-            format!(r#"{{"reason":"compiler-artifact","target":{{"name":"{name}","kind":["{kind}"]}},"executable":{executable}}}"#)
+            format!(
+                r#"{{"reason":"compiler-artifact","target":{{"name":"{name}","kind":["{kind}"]}},"executable":{executable}}}"#
+            )
         };
         let found = |line: String| artifact(line.as_bytes(), "greeter");
-        assert_eq!(found(line("greeter", "bin", r#""/t/debug/greeter""#)), Some("/t/debug/greeter".into()));
+        assert_eq!(
+            found(line("greeter", "bin", r#""/t/debug/greeter""#)),
+            Some("/t/debug/greeter".into())
+        );
         assert_eq!(found(line("greeter", "lib", "null")), None);
         assert_eq!(found(line("build-script-build", "custom-build", r#""/t/b""#)), None);
-        assert_eq!(artifact(br#"{"reason":"build-finished","success":true}"#, "greeter"), None);
+        assert_eq!(
+            artifact(br#"{"reason":"build-finished","success":true}"#, "greeter"),
+            None
+        );
     }
 }

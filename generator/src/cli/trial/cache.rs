@@ -157,8 +157,17 @@ mod tests {
         let wanted = |pairs: &[(&str, &'static str)]| -> BTreeMap<PathBuf, &'static str> {
             pairs.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect()
         };
-        sync(folder.path(), &wanted(&[("src/a.rs", "1"), ("src/b.rs", "1"), ("old/c.rs", "1")])).unwrap();
-        let modified = || fs::metadata(folder.path().join("src/a.rs")).unwrap().modified().unwrap();
+        sync(
+            folder.path(),
+            &wanted(&[("src/a.rs", "1"), ("src/b.rs", "1"), ("old/c.rs", "1")]),
+        )
+        .unwrap();
+        let modified = || {
+            fs::metadata(folder.path().join("src/a.rs"))
+                .unwrap()
+                .modified()
+                .unwrap()
+        };
         let before = modified();
         sync(folder.path(), &wanted(&[("src/a.rs", "1"), ("src/b.rs", "2")])).unwrap();
         assert_eq!(modified(), before);

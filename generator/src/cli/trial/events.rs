@@ -21,12 +21,24 @@ pub(super) fn table(events: &[Value]) -> Vec<(String, bool)> {
             _ => rows.push((row, times)),
         }
     }
-    let width = |column: usize| rows.iter().map(|(row, _)| row[column].chars().count()).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter()
+            .map(|(row, _)| row[column].chars().count())
+            .max()
+            .unwrap_or_default()
+    };
     let (types, reasons) = (width(0), width(1));
     let line = |(row, count): &([String; 3], u64)| {
         let [kind, reason, message] = row;
-        let times = if *count > 1 { format!("  (x{count})") } else { String::new() };
-        (format!("{kind:types$}  {reason:reasons$}  {message}{times}"), kind == "Warning")
+        let times = if *count > 1 {
+            format!("  (x{count})")
+        } else {
+            String::new()
+        };
+        (
+            format!("{kind:types$}  {reason:reasons$}  {message}{times}"),
+            kind == "Warning",
+        )
     };
     rows.iter().map(line).collect()
 }
@@ -39,11 +51,14 @@ mod tests {
 
     #[test]
     fn events_are_aligned_in_the_order_of_time() {
-        let event = |at: &str, kind: &str, reason: &str, message: &str| {
-            json!({"eventTime": at, "type": kind, "reason": reason, "message": message, "count": 1})
-        };
+        let event = |at: &str, kind: &str, reason: &str, message: &str| json!({"eventTime": at, "type": kind, "reason": reason, "message": message, "count": 1});
         let events = [
-            event("2026-01-02T03:04:07.000000Z", "Warning", "InvalidSpec", "It does not fit"),
+            event(
+                "2026-01-02T03:04:07.000000Z",
+                "Warning",
+                "InvalidSpec",
+                "It does not fit",
+            ),
             event("2026-01-02T03:04:05.000000Z", "Normal", "Logging", "Created"),
             event("2026-01-02T03:04:06.000000Z", "Normal", "Logging", "Checked"),
             event("2026-01-02T03:04:06.500000Z", "Normal", "Logging", "Checked"),
@@ -58,7 +73,10 @@ mod tests {
                 "Warning  InvalidSpec  It does not fit",
             ]
         );
-        assert_eq!(rows.iter().map(|(_, warning)| *warning).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(
+            rows.iter().map(|(_, warning)| *warning).collect::<Vec<_>>(),
+            [false, false, true]
+        );
         assert_eq!(table(&[]), []);
     }
 }

@@ -39,7 +39,9 @@ fn text(string: &str) -> String {
     const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let plain = string.starts_with(|first: char| first.is_ascii_alphabetic())
         && string.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '.')
-        && string.chars().all(|char| char.is_ascii_alphanumeric() || " _-./@+".contains(char))
+        && string
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || " _-./@+".contains(char))
         && !WORDS.contains(&string.to_ascii_lowercase().as_str());
     if plain {
         string.to_owned()
@@ -57,7 +59,10 @@ mod tests {
     #[test]
     fn short_values_stand_on_the_line_of_their_key() {
         let status = json!({"greet": {"message": "greet of hello is done", "retries": 2}, "phase": "Ready"});
-        assert_eq!(lines(&status), "greet: {message: greet of hello is done, retries: 2}\nphase: Ready");
+        assert_eq!(
+            lines(&status),
+            "greet: {message: greet of hello is done, retries: 2}\nphase: Ready"
+        );
     }
 
     #[test]
@@ -70,7 +75,9 @@ mod tests {
 
     #[test]
     fn what_yaml_would_read_otherwise_is_quoted() {
-        for string in ["", "yes", "null", "10", "5Gi", "a: b", "a #b", " a", "a ", "a\nb", "{a}", "-", "1.5"] {
+        for string in [
+            "", "yes", "null", "10", "5Gi", "a: b", "a #b", " a", "a ", "a\nb", "{a}", "-", "1.5",
+        ] {
             assert!(text(string).starts_with('"'), "{string:?}");
             assert_eq!(serde_yaml::from_str::<Value>(&text(string)).unwrap(), json!(string));
         }

@@ -84,7 +84,10 @@ impl Journal {
 
     /// A line of the operator's own code.
     fn own(&mut self, object: ObjectName, mut line: Line, now: Instant) -> Vec<Line> {
-        let candidates = self.stubs.iter().filter(|stub| stub.kind == object.kind && stub.logs(&line.text));
+        let candidates = self
+            .stubs
+            .iter()
+            .filter(|stub| stub.kind == object.kind && stub.logs(&line.text));
         let candidates: Vec<&Stub> = candidates.collect();
         if let [only] = candidates.as_slice() {
             line.label.clone_from(&only.label);
@@ -174,7 +177,10 @@ impl Journal {
 
     /// How often a handler was called for an object.
     pub(super) fn calls(&self, object: &ObjectName, id: &str) -> usize {
-        self.calls.get(&(object.clone(), short(id))).copied().unwrap_or_default()
+        self.calls
+            .get(&(object.clone(), short(id)))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// How often any handler was called.

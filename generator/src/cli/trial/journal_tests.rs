@@ -49,7 +49,10 @@ fn reported(text: &str) -> Record {
 }
 
 fn shown(lines: &[Line]) -> Vec<(&str, &str)> {
-    lines.iter().map(|line| (line.label.as_str(), line.text.as_str())).collect()
+    lines
+        .iter()
+        .map(|line| (line.label.as_str(), line.text.as_str()))
+        .collect()
 }
 
 #[test]
@@ -61,7 +64,10 @@ fn a_line_that_only_one_stub_logs_is_shown_at_once() {
     assert_eq!(journal.calls(&cart(), "watch_it"), 1);
     let text = "Changed spec.size of Cart c: None to Some(1)";
     assert_eq!(shown(&journal.take(said(text), now)), [("resize", text)]);
-    assert_eq!(shown(&journal.take(reported("Handler resize/spec.size succeeded"), now)), []);
+    assert_eq!(
+        shown(&journal.take(reported("Handler resize/spec.size succeeded"), now)),
+        []
+    );
     assert_eq!(journal.calls(&cart(), "resize"), 1);
     assert_eq!(journal.all_calls(), 2);
 }
@@ -88,7 +94,10 @@ fn failures_that_are_made_good_are_forgotten() {
     journal.take(reported("Handler first succeeded"), now);
     assert_eq!(journal.failures(), Vec::<String>::new());
     journal.take(reported("Handler first failed for good: broken"), now);
-    assert_eq!(journal.failures(), ["Cart default/c: handler first failed for good: broken"]);
+    assert_eq!(
+        journal.failures(),
+        ["Cart default/c: handler first failed for good: broken"]
+    );
 }
 
 #[test]
@@ -103,7 +112,10 @@ fn errors_and_misfits_count_as_failures() {
         ..record("kopf_runtime::cli", Severity::Error, "cannot connect")
     };
     assert_eq!(shown(&journal.take(lost, now)), [("operator", "cannot connect")]);
-    assert_eq!(journal.failures(), [format!("Cart default/c: {text}"), "cannot connect".into()]);
+    assert_eq!(
+        journal.failures(),
+        [format!("Cart default/c: {text}"), "cannot connect".into()]
+    );
 }
 
 #[test]

@@ -86,16 +86,24 @@ fn generate(trial: &Trial<'_>, cache: &Cache) -> anyhow::Result<FileSet> {
             let path = trial.spec.parent().unwrap_or(Path::new("")).join(path);
             let found = path.canonicalize();
             let found = found.with_context(|| format!("cannot find the runtime in {}", path.display()))?;
-            found.to_str().map(str::to_owned).with_context(|| format!("{} is not UTF-8", found.display()))?
+            found
+                .to_str()
+                .map(str::to_owned)
+                .with_context(|| format!("{} is not UTF-8", found.display()))?
         }
     };
     let options = Options::default().runtime(RuntimeSource::Path(runtime));
     let name = trial.spec.display().to_string();
     let generated = kopf_gen::generate(&name, trial.text, &options);
-    let files = generated.map_err(|faults| anyhow!("the spec is good at first and bad at second sight:\n{faults}"))?.files;
+    let files = generated
+        .map_err(|faults| anyhow!("the spec is good at first and bad at second sight:\n{faults}"))?
+        .files;
     cache.write_project(&operator.name, trial.text, &files)?;
     let folder = cache::shown(&cache.project(&operator.name));
-    Screen::new().done("generated", &format!("{} in {folder}", count(files.iter().count(), "file")));
+    Screen::new().done(
+        "generated",
+        &format!("{} in {folder}", count(files.iter().count(), "file")),
+    );
     Ok(files)
 }
 
@@ -112,9 +120,14 @@ async fn perform(
     let server = Server::new();
     for definition in definitions(files)? {
         let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        server.apply(definition).with_context(|| format!("the API server refused the definition of {name}"))?;
+        server
+            .apply(definition)
+            .with_context(|| format!("the API server refused the definition of {name}"))?;
     }
-    let listening = server.listen("127.0.0.1:0").await.context("cannot listen on 127.0.0.1")?;
+    let listening = server
+        .listen("127.0.0.1:0")
+        .await
+        .context("cannot listen on 127.0.0.1")?;
     let kubeconfig = Kubeconfig::write(cache, &operator.name, &listening)?;
     screen.done("serving", &format!("a Kubernetes API at {}", listening.url()));
     let process = Process::start(binary, &kubeconfig.0)?;
@@ -158,7 +171,10 @@ async fn play(stage: &mut Stage<'_>, keep: bool) -> Result<(), Gone> {
             Subject::new(stage, resource, sample).live(keep).await?;
         }
         if resource.samples.is_empty() {
-            stage.screen.heading(&resource.reference.kind, "has no samples in the spec, so nothing is tried");
+            stage.screen.heading(
+                &resource.reference.kind,
+                "has no samples in the spec, so nothing is tried",
+            );
             stage.screen.blank();
         }
     }
@@ -189,9 +205,19 @@ async fn keep(stage: &mut Stage<'_>, kubeconfig: &Kubeconfig) -> Result<(), Gone
 }
 
 fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal) -> Status {
-    let objects: usize = trial.generated.operator.resources.iter().map(|resource| resource.samples.len()).sum();
+    let objects: usize = trial
+        .generated
+        .operator
+        .resources
+        .iter()
+        .map(|resource| resource.samples.len())
+        .sum();
     let failures = journal.failures();
-    let done = format!("{}, {}", count(objects, "object"), count(journal.all_calls(), "handler call"));
+    let done = format!(
+        "{}, {}",
+        count(objects, "object"),
+        count(journal.all_calls(), "handler call")
+    );
     if failures.is_empty() {
         screen.verdict(true, &format!("done: {done}, no failures"));
         let next = format!("  make it yours: kopf-gen new {}", trial.spec.display());

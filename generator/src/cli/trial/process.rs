@@ -48,7 +48,9 @@ impl Process {
         for name in FOREIGN {
             command.env_remove(name);
         }
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start {}", binary.display()))?;
         let (sender, lines) = mpsc::unbounded_channel();
         if let Some(stderr) = child.stderr.take() {
             tokio::spawn(read(stderr, sender));
@@ -76,7 +78,7 @@ impl Process {
         let pid = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(pid) = pid {
             // It may have ended just now; then there is a status to wait for all the same.
-            drop(kill_process(pid, Signal::TERM));
+            let _ = kill_process(pid, Signal::TERM);
         }
         match timeout(GRACE, self.child.wait()).await {
             Ok(status) => Ok(Ended::ByItself(status.context(failed)?)),
@@ -101,7 +103,10 @@ impl Ended {
         match self {
             Self::ByItself(status) if status.success() => None,
             Self::ByItself(status) => Some(format!("the operator was asked to end, and ended with {status}")),
-            Self::Killed => Some(format!("the operator did not end within {} s and was killed", GRACE.as_secs())),
+            Self::Killed => Some(format!(
+                "the operator did not end within {} s and was killed",
+                GRACE.as_secs()
+            )),
         }
     }
 }

@@ -46,7 +46,12 @@ fn bar(line: &str) -> Option<(usize, usize, String)> {
     let (numbers, packages) = rest.split_once(':').unwrap_or((rest, ""));
     let (done, total) = numbers.trim().split_once('/')?;
     let package = packages.split(',').next().unwrap_or_default();
-    let package = package.split('(').next().unwrap_or_default().trim().trim_end_matches("...");
+    let package = package
+        .split('(')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .trim_end_matches("...");
     Some((done.parse().ok()?, total.parse().ok()?, package.to_owned()))
 }
 
@@ -55,7 +60,9 @@ fn without_escapes(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         plain.push_str(before);
-        rest = after.find(|char: char| char.is_ascii_alphabetic()).map_or("", |end| &after[end + 1..]);
+        rest = after
+            .find(|char: char| char.is_ascii_alphabetic())
+            .map_or("", |end| &after[end + 1..]);
     }
     plain + rest
 }
@@ -108,7 +115,11 @@ impl Meter {
     pub(super) fn show(&mut self, line: &CargoLine) {
         let text = match line {
             CargoLine::Building { done, total, package } => format!("{done}/{total} {package}"),
-            CargoLine::Doing(text) if ["Blocking", "Updating", "Down"].iter().any(|verb| text.starts_with(verb)) => {
+            CargoLine::Doing(text)
+                if ["Blocking", "Updating", "Down"]
+                    .iter()
+                    .any(|verb| text.starts_with(verb)) =>
+            {
                 text[..1].to_lowercase() + &text[1..]
             }
             CargoLine::Doing(_) | CargoLine::Message(_) => return,
@@ -116,7 +127,10 @@ impl Meter {
         if text == self.last || !(self.live || self.written.elapsed() >= PAUSE) {
             return;
         }
-        let line: String = format!("  {}: {}", self.what, text.trim_end()).chars().take(78).collect();
+        let line: String = format!("  {}: {}", self.what, text.trim_end())
+            .chars()
+            .take(78)
+            .collect();
         // Nobody needs progress that cannot be written.
         drop(if self.live {
             write!(io::stderr(), "\r\u{1b}[K{line}").and_then(|()| io::stderr().flush())
@@ -142,11 +156,26 @@ mod tests {
 
     #[test]
     fn the_bar_is_read_through_its_colours() {
-        let line = "\u{1b}[K\u{1b}[1m\u{1b}[96m    Building\u{1b}[0m [=====>     ] 87/137: kube-client, hyper(build)...   ";
+        let line =
+            "\u{1b}[K\u{1b}[1m\u{1b}[96m    Building\u{1b}[0m [=====>     ] 87/137: kube-client, hyper(build)...   ";
         let read = CargoLine::read(line);
-        assert_eq!(read, CargoLine::Building { done: 87, total: 137, package: "kube-client".into() });
+        assert_eq!(
+            read,
+            CargoLine::Building {
+                done: 87,
+                total: 137,
+                package: "kube-client".into()
+            }
+        );
         let read = CargoLine::read("    Building [      ] 0/1: pp(bin)   ");
-        assert_eq!(read, CargoLine::Building { done: 0, total: 1, package: "pp".into() });
+        assert_eq!(
+            read,
+            CargoLine::Building {
+                done: 0,
+                total: 1,
+                package: "pp".into()
+            }
+        );
     }
 
     #[test]
@@ -155,7 +184,12 @@ mod tests {
         assert!(doing("\u{1b}[1m\u{1b}[92m   Compiling\u{1b}[0m serde v1.0.0"));
         assert!(doing("    Blocking waiting for file lock on build directory"));
         assert!(doing("    Finished `dev` profile in 0.65s"));
-        for line in ["error[E0308]: mismatched types", "  --> src/main.rs:3:5", "Compiling is hard", "   |"] {
+        for line in [
+            "error[E0308]: mismatched types",
+            "  --> src/main.rs:3:5",
+            "Compiling is hard",
+            "   |",
+        ] {
             assert_eq!(CargoLine::read(line), CargoLine::Message(line.into()));
         }
     }

@@ -65,7 +65,9 @@ impl Record {
             name: object["name"].as_str().unwrap_or_default().to_owned(),
         });
         let plain = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let fields = fields.into_iter().map(|(key, value)| format!(" {key}={}", plain(value)));
+        let fields = fields
+            .into_iter()
+            .map(|(key, value)| format!(" {key}={}", plain(value)));
         Some(Self {
             severity: match severity.as_str() {
                 "error" => Severity::Error,
@@ -127,13 +129,22 @@ mod tests {
         let record = parse("greeter::handlers::greeting", "info", "Created");
         assert_eq!(record.text, "Created retry=0 who=you");
         assert_eq!(record.severity, Severity::Info);
-        assert_eq!(record.object.as_ref().map(ObjectName::path).as_deref(), Some("default/hello"));
+        assert_eq!(
+            record.object.as_ref().map(ObjectName::path).as_deref(),
+            Some("default/hello")
+        );
         assert_eq!(record.report(), None);
     }
 
     #[test]
     fn what_is_no_record_is_left_alone() {
-        for line in ["", "thread 'main' panicked at src/main.rs:1:1:", "{}", "[1]", r#"{"message":"x"}"#] {
+        for line in [
+            "",
+            "thread 'main' panicked at src/main.rs:1:1:",
+            "{}",
+            "[1]",
+            r#"{"message":"x"}"#,
+        ] {
             assert_eq!(Record::parse(line), None, "{line}");
         }
     }
@@ -146,10 +157,19 @@ mod tests {
         };
         let retried = line("Handler provision failed and is tried again in 15 s: no network");
         let outcome = Outcome::Retried("failed and is tried again in 15 s: no network");
-        assert_eq!(retried.report(), Some(Report { id: "provision", outcome }));
+        assert_eq!(
+            retried.report(),
+            Some(Report {
+                id: "provision",
+                outcome
+            })
+        );
         let failed = line("Handler resize/spec.quota failed for good: too small");
         assert_eq!(failed.report().map(|report| report.id), Some("resize/spec.quota"));
-        assert_eq!(line("Handler greet succeeded").report().map(|report| report.outcome), Some(Outcome::Succeeded));
+        assert_eq!(
+            line("Handler greet succeeded").report().map(|report| report.outcome),
+            Some(Outcome::Succeeded)
+        );
         assert_eq!(line("Handler of doors").report(), None);
         assert_eq!(parse("greeter", "info", "Handler greet succeeded").report(), None);
     }

@@ -54,7 +54,9 @@ fn unfinished(object: &Value, prefix: &str) -> Vec<String> {
 
 /// Under a name of its own where annotations are inherited from an owner.
 fn last_handled<'a>(object: &'a Value, prefix: &str) -> Option<&'a str> {
-    annotations(object, prefix).find(|(name, _)| name.starts_with(LAST_HANDLED)).map(|(_, text)| text)
+    annotations(object, prefix)
+        .find(|(name, _)| name.starts_with(LAST_HANDLED))
+        .map(|(_, text)| text)
 }
 
 /// Whether spec or labels have changed since; annotations are many operators' and left out.
@@ -82,12 +84,14 @@ fn expects_change_handlers(resource: &Resource, object: &Value) -> bool {
 pub(super) fn matches(filters: &Filters, field: Option<&[String]>, object: &Value) -> bool {
     let metadata = &object["metadata"];
     let all = |criteria: &[(String, Criterion)], values: &Value| {
-        criteria.iter().all(|(key, criterion)| match (criterion, values.get(key)) {
-            (Criterion::Equals(text), Some(value)) => value == text.as_str(),
-            (Criterion::Present, value) => value.is_some(),
-            (Criterion::Absent, value) => value.is_none(),
-            (Criterion::Equals(_), None) => false,
-        })
+        criteria
+            .iter()
+            .all(|(key, criterion)| match (criterion, values.get(key)) {
+                (Criterion::Equals(text), Some(value)) => value == text.as_str(),
+                (Criterion::Present, value) => value.is_some(),
+                (Criterion::Absent, value) => value.is_none(),
+                (Criterion::Equals(_), None) => false,
+            })
     };
     let is_there = |path: &[String]| path.iter().try_fold(object, |value, key| value.get(key)).is_some();
     all(&filters.labels, &metadata["labels"])
@@ -116,7 +120,8 @@ mod tests {
             "apiVersion: kopf-gen.dev/v1alpha1\nkind: OperatorSpec\nmetadata: {{name: op}}\nresources:\n\
              - apiVersion: demo.example.com/v1\n  kind: Cart\n  spec: {{size: integer}}\n  handlers:\n{handlers}"
         );
-        let generated = generate("operator.yaml", &spec, &Options::default()).unwrap_or_else(|faults| panic!("{faults}"));
+        let generated =
+            generate("operator.yaml", &spec, &Options::default()).unwrap_or_else(|faults| panic!("{faults}"));
         generated.operator.resources.into_iter().next().expect("one kind")
     }
 
@@ -136,7 +141,9 @@ mod tests {
         let create = resource("    - {type: create, fn: fill}\n");
         let key = format!("{PREFIX}/{LAST_HANDLED}");
         assert!(waits(&create, &json!({})).is_some_and(|why| why.contains("not called")));
-        assert!(waits(&create, &json!({&key: "{\"spec\":{\"size\":2}}\n"})).is_some_and(|why| why.contains("last change")));
+        assert!(
+            waits(&create, &json!({&key: "{\"spec\":{\"size\":2}}\n"})).is_some_and(|why| why.contains("last change"))
+        );
         assert_eq!(waits(&create, &json!({&key: "{\"spec\":{\"size\":1}}\n"})), None);
         assert_eq!(waits(&create, &json!({&key: "{\"spec\":\"sha256:00\"}\n"})), None);
     }
@@ -147,7 +154,13 @@ mod tests {
         assert_eq!(waits(&event, &json!({})), None);
         let record = |success: bool| format!("{{\"retries\":1,\"success\":{success},\"failure\":false}}");
         assert_eq!(waits(&event, &json!({"op.demo.example.com/fill": record(true)})), None);
-        assert_eq!(waits(&event, &json!({"op.demo.example.com/skip": "yes", "other/fill": record(false)})), None);
+        assert_eq!(
+            waits(
+                &event,
+                &json!({"op.demo.example.com/skip": "yes", "other/fill": record(false)})
+            ),
+            None
+        );
         let why = waits(&event, &json!({"op.demo.example.com/fill": record(false)}));
         assert_eq!(why.as_deref(), Some("not finished: fill"));
     }

@@ -40,7 +40,13 @@ pub(super) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn new(operator: &'a Operator, server: &'a Server, process: Process, journal: Journal, screen: Screen) -> Self {
+    pub(super) fn new(
+        operator: &'a Operator,
+        server: &'a Server,
+        process: Process,
+        journal: Journal,
+        screen: Screen,
+    ) -> Self {
         Self {
             operator,
             server,
@@ -58,13 +64,21 @@ impl<'a> Stage<'a> {
         let is_watched = |server: &Server, reference: &Reference| {
             let path = list_path(reference);
             let requests = server.requests();
-            requests.iter().any(|request| request.path == path && request.query.contains("watch=true"))
+            requests
+                .iter()
+                .any(|request| request.path == path && request.query.contains("watch=true"))
         };
         let all = |server: &Server, _: &Journal| {
-            operator.resources.iter().all(|resource| is_watched(server, &resource.reference))
+            operator
+                .resources
+                .iter()
+                .all(|resource| is_watched(server, &resource.reference))
         };
         if !self.wait(STARTUP, all).await? {
-            self.journal.fail(None, &format!("the operator did not start to watch within {} s", STARTUP.as_secs()));
+            self.journal.fail(
+                None,
+                &format!("the operator did not start to watch within {} s", STARTUP.as_secs()),
+            );
         }
         Ok(())
     }
@@ -84,7 +98,8 @@ impl<'a> Stage<'a> {
     pub(super) fn end_step(&mut self) {
         for ((label, _), times) in self.repeats.take().unwrap_or_default() {
             if times > REPEATS {
-                self.screen.row(&label, &format!("… and {} times more", times - REPEATS), Tone::Quiet);
+                self.screen
+                    .row(&label, &format!("… and {} times more", times - REPEATS), Tone::Quiet);
             }
         }
     }

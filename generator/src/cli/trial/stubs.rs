@@ -30,10 +30,13 @@ pub(super) fn stubs(operator: &Operator, files: &FileSet) -> Vec<Stub> {
     for resource in &operator.resources {
         let file = files.get(&format!("src/handlers/{}.rs", resource.module));
         for function in &resource.functions {
-            let text = file.into_iter().flat_map(|file| &file.parts).find_map(|part| match part {
-                Part::Function { name, text, .. } if *name == function.name => Some(text.as_str()),
-                _ => None,
-            });
+            let text = file
+                .into_iter()
+                .flat_map(|file| &file.parts)
+                .find_map(|part| match part {
+                    Part::Function { name, text, .. } if *name == function.name => Some(text.as_str()),
+                    _ => None,
+                });
             stubs.extend(text.and_then(Pattern::of_stub).map(|pattern| Stub {
                 kind: resource.reference.kind.clone(),
                 label: label(resource, &function.name),
@@ -48,7 +51,10 @@ pub(super) fn stubs(operator: &Operator, files: &FileSet) -> Vec<Stub> {
 fn label(resource: &Resource, function: &str) -> String {
     let handlers = resource.handlers.iter().map(|entry| (&entry.function, &entry.id));
     let timers = resource.timers.iter().map(|entry| (&entry.function, &entry.id));
-    let mut ids = handlers.chain(timers).filter(|(name, _)| *name == function).map(|(_, id)| id);
+    let mut ids = handlers
+        .chain(timers)
+        .filter(|(name, _)| *name == function)
+        .map(|(_, id)| id);
     match ids.next() {
         Some(first) if ids.all(|id| id == first) => first.clone(),
         _ => function.to_owned(),

@@ -61,7 +61,9 @@ impl<'a, 's> Subject<'a, 's> {
 
     /// The whole life; an object that is kept is not deleted.
     pub(super) async fn live(mut self, keep: bool) -> Result<(), Gone> {
-        self.stage.screen.heading(&format!("{} {}", self.name.kind, self.name.path()), "");
+        self.stage
+            .screen
+            .heading(&format!("{} {}", self.name.kind, self.name.path()), "");
         if self.create().await? {
             for patch in &self.sample.then {
                 self.edit(patch).await?;
@@ -78,7 +80,9 @@ impl<'a, 's> Subject<'a, 's> {
 
     async fn create(&mut self) -> Result<bool, Gone> {
         self.stage.step("create", "");
-        let answer = self.create_namespace().and_then(|()| self.stage.server.apply(self.sample.object.clone()));
+        let answer = self
+            .create_namespace()
+            .and_then(|()| self.stage.server.apply(self.sample.object.clone()));
         let object = match answer {
             Ok(object) => object,
             Err(status) => {
@@ -166,11 +170,18 @@ impl<'a, 's> Subject<'a, 's> {
     }
 
     fn object(&self) -> Option<Value> {
-        self.stage.server.get(resource(&self.kind.reference), self.namespace.as_deref(), &self.name.name)
+        self.stage.server.get(
+            resource(&self.kind.reference),
+            self.namespace.as_deref(),
+            &self.name.name,
+        )
     }
 
     fn show_status(&mut self) {
-        let status = self.object().map(|mut object| object["status"].take()).unwrap_or_default();
+        let status = self
+            .object()
+            .map(|mut object| object["status"].take())
+            .unwrap_or_default();
         let empty = status.is_null() || status.as_object().is_some_and(serde_json::Map::is_empty);
         let (text, tone) = match (empty, status == self.status) {
             (true, _) => ("none".to_owned(), Tone::Quiet),
@@ -197,7 +208,10 @@ impl<'a, 's> Subject<'a, 's> {
             for (id, wanted) in &plan.calls {
                 let calls = self.stage.journal.calls(&name, id);
                 if calls < *wanted {
-                    self.fault(&format!("timer {id} was called {calls} instead of {wanted} times in {}", shown(plan.limit)));
+                    self.fault(&format!(
+                        "timer {id} was called {calls} instead of {wanted} times in {}",
+                        shown(plan.limit)
+                    ));
                 }
             }
         }
@@ -213,7 +227,10 @@ impl<'a, 's> Subject<'a, 's> {
     async fn delete(&mut self) -> Result<(), Gone> {
         self.stage.step("delete", "");
         let (kind, namespace, name) = (self.kind, self.namespace.clone(), self.name.name.clone());
-        let deleted = self.stage.server.delete(resource(&kind.reference), namespace.as_deref(), &name);
+        let deleted = self
+            .stage
+            .server
+            .delete(resource(&kind.reference), namespace.as_deref(), &name);
         if let Err(status) = deleted {
             self.refused("the deletion", &status);
             return Ok(());
@@ -222,9 +239,8 @@ impl<'a, 's> Subject<'a, 's> {
         let begin = Instant::now();
         let is_over = |server: &Server, _: &Journal| {
             let object = server.get(resource(&kind.reference), namespace.as_deref(), &name);
-            object.is_none_or(|object| {
-                begin.elapsed() >= QUIET && settling::foreign_finalizers(&object, &own).is_some()
-            })
+            object
+                .is_none_or(|object| begin.elapsed() >= QUIET && settling::foreign_finalizers(&object, &own).is_some())
         };
         self.stage.wait(LIMIT, is_over).await?;
         self.stage.wait(LAG, |_, _| false).await?;

@@ -25,7 +25,10 @@ pub(super) struct WaitingPlan {
 pub(super) fn plan<'a>(timers: impl IntoIterator<Item = &'a Timer>) -> WaitingPlan {
     let mut plan = WaitingPlan::default();
     for timer in timers {
-        let first = timer.initial_delay.unwrap_or_default().max(timer.idle.unwrap_or_default());
+        let first = timer
+            .initial_delay
+            .unwrap_or_default()
+            .max(timer.idle.unwrap_or_default());
         let second = timer.interval.map(|interval| first + interval);
         let (calls, last) = match second {
             _ if first > BUDGET => (0, None),
@@ -37,10 +40,16 @@ pub(super) fn plan<'a>(timers: impl IntoIterator<Item = &'a Timer>) -> WaitingPl
             plan.limit = plan.limit.max(last + SLACK);
         }
         match second {
-            _ if calls == 0 => plan.skip(timer, format!("not waited for: its first call comes after {}", shown(first))),
+            _ if calls == 0 => plan.skip(
+                timer,
+                format!("not waited for: its first call comes after {}", shown(first)),
+            ),
             Some(_) if calls == 1 => {
                 let interval = shown(timer.interval.unwrap_or_default());
-                plan.skip(timer, format!("not waited for any longer: it is called again after {interval}"));
+                plan.skip(
+                    timer,
+                    format!("not waited for any longer: it is called again after {interval}"),
+                );
             }
             _ => {}
         }
@@ -63,7 +72,11 @@ impl WaitingPlan {
 pub(super) fn shown(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
-    let text: String = parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}")).collect();
+    let text: String = parts
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, unit)| format!("{number}{unit}"))
+        .collect();
     match (text.is_empty(), duration.subsec_millis()) {
         (_, 0) if seconds > 0 => text,
         (true, millis) => format!("{millis}ms"),
@@ -101,7 +114,10 @@ mod tests {
             timer("once", None, None, Some(5)),
         ];
         let plan = plan(&timers);
-        assert_eq!(plan.calls, [("quick".into(), 2), ("slow".into(), 1), ("once".into(), 1)]);
+        assert_eq!(
+            plan.calls,
+            [("quick".into(), 2), ("slow".into(), 1), ("once".into(), 1)]
+        );
         assert_eq!(plan.limit, Duration::from_secs(5) + SLACK);
         let skipped: Vec<_> = plan.skipped.iter().map(|(id, why)| format!("{id} {why}")).collect();
         assert_eq!(
