@@ -14,6 +14,7 @@ use crate::clients::api::PatchType;
 use crate::clients::errors::ApiError;
 use crate::clients::patching::Target;
 use crate::structs::bodies::Body;
+use crate::structs::diffs::{DiffItem, Scope, diff_in};
 use crate::structs::patches::{self, FunctionPanicked, PatchContents};
 
 /// What became of a patch.
@@ -50,7 +51,14 @@ pub(crate) async fn apply(target: &Target, body: &Body, contents: PatchContents,
     for (to_status, part) in [(false, main), (true, status)] {
         let Some(part) = part else { continue };
         match send(target, patience, PatchType::Merge, to_status, &part).await {
-            Ok(Some(body)) => freshest = Some(body),
+            Ok(Some(body)) => {
+                let lost = lost(&part, &body);
+                if !lost.is_empty() {
+                    let paths = lost.join(", ");
+                    tracing::warn!("The API server did not keep {paths}; does the schema of the kind have it?");
+                }
+                freshest = Some(body);
+            }
             Ok(None) => return Applied::Interrupted,
             Err(error) if error.is_not_found() => return Applied::Gone,
             Err(error) => return Applied::Refused(error.message),
@@ -65,6 +73,19 @@ pub(crate) async fn apply(target: &Target, body: &Body, contents: PatchContents,
         }
     }
     freshest.map_or(Applied::Nothing, Applied::Patched)
+}
+
+/// What was patched and is not there afterwards: pruned by the kind's schema, for the most part.
+///
+/// Emptied lists and mappings of the metadata vanish by themselves.
+fn lost(patch: &Value, after: &Body) -> Vec<String> {
+    let differences = diff_in(Scope::Left, Some(patch), Some(after.value()));
+    let vanishes = |item: &DiffItem| {
+        let empty = item.old.as_object().is_some_and(serde_json::Map::is_empty)
+            || item.old.as_array().is_some_and(Vec::is_empty);
+        empty && item.new.is_null() && item.path.first().is_some_and(|key| key == "metadata")
+    };
+    differences.iter().filter(|item| !vanishes(item)).map(|item| item.path.join(".")).collect()
 }
 
 /// Applies JSON operations that are computed from the state they are applied to, and only to that state.
@@ -159,5 +180,23 @@ impl Patience {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // B-050
+    #[test]
+    fn what_the_server_pruned_is_named_and_nothing_else() {
+        let after = Body::new(json!({"metadata": {"name": "a"}, "status": {"kept": 1, "foreign": 2}}));
+        let patch = json!({
+            "metadata": {"annotations": {}, "labels": null},
+            "status": {"kept": 1.0, "pruned": {"deep": 3}, "removed": null},
+        });
+        assert_eq!(lost(&patch, &after), ["status.pruned"]);
     }
 }
