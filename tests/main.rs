@@ -6,5 +6,9 @@ mod architecture;
 mod behaviour;
 /// Generated operators as programs, on the real control plane.
 mod deployed;
+/// Bad specs beside their exact messages.
+mod diagnostics;
+/// Each spec against its whole project.
+mod golden;
 /// What the compiler says of wrong handlers.
 mod signatures;

@@ -86,3 +86,4 @@ pub use crate::structs::events::EventType;
 pub use crate::structs::fields::FieldPath;
 pub use crate::structs::patches::{MetaPatch, MetaValue, Patch};
 pub use crate::structs::references::Reference;
+pub use crate::structs::values::IntOrString;

@@ -10,3 +10,4 @@ pub(crate) mod finalizers;
 pub(crate) mod heartbeat;
 pub(crate) mod patches;
 pub(crate) mod references;
+pub(crate) mod values;

@@ -28,6 +28,9 @@ pub(super) const TYPES: &[&str] = &[
 
 const K8S: &str = "kopf_runtime::k8s_openapi";
 
+/// Ours: k8s-openapi's holds 32 bits, and quantities are larger.
+const INT_OR_STRING: &str = "kopf_runtime::IntOrString";
+
 /// A schema of one of the types; `None` if the name is not of the format.
 pub(super) fn schema(name: &str) -> Option<Schema> {
     Some(match name {
@@ -39,11 +42,8 @@ pub(super) fn schema(name: &str) -> Option<Schema> {
         "duration" => plain(Shape::Scalar(Scalar::String), json!({"pattern": DURATION})),
         "datetime" => plain(Shape::Scalar(Scalar::String), json!({"format": "date-time"})),
         "bytes" => known("ByteString", json!({"type": "string", "format": "byte"})),
-        "quantity" => known(
-            "apimachinery::pkg::util::intstr::IntOrString",
-            int_or_string(Some(QUANTITY)),
-        ),
-        "int-or-string" => known("apimachinery::pkg::util::intstr::IntOrString", int_or_string(None)),
+        "quantity" => at(INT_OR_STRING, int_or_string(Some(QUANTITY))),
+        "int-or-string" => at(INT_OR_STRING, int_or_string(None)),
         "object" => plain(Shape::Any, json!({"type": "object"})),
         "any" => plain(Shape::Any, json!({})),
         "embedded" => plain(
@@ -72,11 +72,16 @@ pub(super) fn plain(shape: Shape, keywords: Value) -> Schema {
     }
 }
 
+/// A type of k8s-openapi.
 fn known(rust: &str, schema: Value) -> Schema {
+    at(&format!("{K8S}::{rust}"), schema)
+}
+
+fn at(rust: &str, schema: Value) -> Schema {
     plain(
         Shape::Known {
             schema: object(schema),
-            rust: format!("{K8S}::{rust}"),
+            rust: rust.to_owned(),
         },
         json!({}),
     )

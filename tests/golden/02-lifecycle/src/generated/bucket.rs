@@ -8,8 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kopf_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kopf_runtime::k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use kopf_runtime::{Kind, Reference, Served, kube};
+use kopf_runtime::{IntOrString, Kind, Reference, Served, kube};
 use serde::{Deserialize, Serialize};
 
 /// A `Bucket` object.
