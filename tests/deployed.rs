@@ -516,3 +516,23 @@ fn an_operator_takes_over_from_kopf() {
     .unwrap();
     operator.terminate();
 }
+
+/// The widest spec, less what the server of Debian's packages is too old for.
+#[test]
+fn everything_that_is_generated_can_be_applied_at_the_first_try() {
+    let Some(plane) = control_plane::shared() else { return };
+    let wide = std::fs::read_to_string(workspace().join("tests/ui/wide/wide.yaml")).unwrap();
+    let project = Project::of(&wide.replace(" | immutable=true maxLength=10", ""));
+    let folder = |name: &str| project.path().join("deploy").join(name).display().to_string();
+    for name in ["all", "peering/crds"] {
+        kubectl(plane, &["apply", "-k", &folder(name)], None).unwrap();
+    }
+    for crd in ["httproutes.wide.example.com", "policies.wide.example.com", "clusterkopfpeerings.kopf.dev"] {
+        let crd = format!("crd/{crd}");
+        kubectl(plane, &["wait", "--for=condition=Established", &crd, "--timeout=30s"], None).unwrap();
+    }
+    for name in ["peering/object", "overlays/production"] {
+        kubectl(plane, &["apply", "-k", &folder(name)], None).unwrap();
+    }
+    kubectl(plane, &["apply", "-f", &folder("samples")], None).unwrap();
+}

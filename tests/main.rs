@@ -8,6 +8,8 @@ mod behaviour;
 mod deployed;
 /// Bad specs beside their exact messages.
 mod diagnostics;
+/// Generated projects build, test, lint and document themselves.
+mod generated;
 /// Each spec against its whole project.
 mod golden;
 /// What the compiler says of wrong handlers.

@@ -12,7 +12,9 @@ use crate::workspace;
 /// A generated project in a temporary folder.
 #[derive(Debug)]
 pub struct Project {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
+    /// Removes the folder in the end.
+    _temporary: tempfile::TempDir,
 }
 
 impl Project {
@@ -49,13 +51,24 @@ impl Project {
         plan.expect("nothing is in the way")
             .apply(folder.path())
             .expect("the project can be written");
-        Self { folder }
+        Self { folder: folder.path().to_owned(), _temporary: folder }
+    }
+
+    /// The project in another place, whose folder must not exist yet.
+    ///
+    /// # Panics
+    /// If it cannot be moved.
+    #[must_use]
+    pub fn moved_to(mut self, folder: &Path) -> Self {
+        std::fs::rename(&self.folder, folder).expect("both are temporary folders");
+        folder.clone_into(&mut self.folder);
+        self
     }
 
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// Replaces a file of the project.
