@@ -1,6 +1,6 @@
 //! Turns one YAML operator spec into a Rust operator.
 //!
-//! The steps are [`load`], [`lower`], [`render`] and [`write`]; [`generate`] runs the first three, which touch no
+//! The steps are [`load`](mod@load), [`lower`](mod@lower), [`render`](mod@render) and [`write`](mod@write); [`generate`] runs the first three, which touch no
 //! disk.
 //!
 //! ```

@@ -1,5 +1,7 @@
 //! The commands: what they say, what they leave behind, and how they exit.
 
+#![expect(clippy::unwrap_used, reason = "a failure is what the test is to show")]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -99,8 +99,11 @@ pub(crate) fn notes(notes: &[Note]) {
                 ));
                 excerpt(diff);
             }
+            Note::Orphan { path } if path.starts_with("src/handlers/") => warn(&format!(
+                "{path} is no longer part of the project; remove it and its line in src/handlers/mod.rs once nothing in it is needed"
+            )),
             Note::Orphan { path } => warn(&format!(
-                "{path} is no longer part of the project; it was edited, so it stays"
+                "{path} is no longer part of the project, but it is yours; remove it if it is of no more use"
             )),
             Note::UnusedFunction { path, line, name } => {
                 warn(&format!(

@@ -58,6 +58,16 @@ pub(super) fn append(text: &str, file: &File, seeded: &[String]) -> Result<Appen
             Part::Function { .. } | Part::Module(_) | Part::Packages => {}
         }
     }
+    imports.retain(|module, names| {
+        names.retain(|name| match source.place_of_use(module, name) {
+            Some(line) => {
+                edits.insert(line, Gap::None, &format!("use {module}::{name};"));
+                false
+            }
+            None => true,
+        });
+        !names.is_empty()
+    });
     if !imports.is_empty() {
         edits.insert_first(source.end_of_uses(), Gap::Blank, &use_lines(imports));
     }
@@ -149,7 +159,21 @@ mod tests {
         ];
         assert_eq!(
             appended(text, parts),
-            "//! Doc.\n\nuse kopf_runtime::{Change, HandlerResult};\n\nuse kopf_runtime::Timer;\n\nuse crate::x::Y;\n\n// mine\npub(crate) fn a() {}\n\npub fn b() {}\n"
+            "//! Doc.\n\nuse kopf_runtime::Timer;\nuse kopf_runtime::{Change, HandlerResult};\n\nuse crate::x::Y;\n\n// mine\npub(crate) fn a() {}\n\npub fn b() {}\n"
+        );
+    }
+
+    #[test]
+    fn imports_join_those_of_their_crate_in_order() {
+        let text = "use anyhow::Context;\nuse kopf_runtime::HandlerResult;\nuse kopf_runtime::{Change, kube};\nuse serde_json::json;\n\nfn a() {}\n";
+        let wanted = [
+            ("kopf_runtime", "Event"),
+            ("kopf_runtime", "Timer"),
+            ("kopf_runtime::x", "A"),
+        ];
+        assert_eq!(
+            appended(text, vec![stub("b", &wanted)]),
+            "use anyhow::Context;\nuse kopf_runtime::Event;\nuse kopf_runtime::HandlerResult;\nuse kopf_runtime::Timer;\nuse kopf_runtime::x::A;\nuse kopf_runtime::{Change, kube};\nuse serde_json::json;\n\nfn a() {}\n\npub fn b() {}\n"
         );
     }
 

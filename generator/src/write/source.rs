@@ -1,5 +1,6 @@
 //! An author's Rust file: what it defines, and where something can be added.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::spanned::Spanned as _;
@@ -44,7 +45,8 @@ struct Place {
 
 #[derive(Debug, PartialEq, Eq)]
 enum PlaceKind {
-    Use,
+    /// With its path; braces and all that follows are left out.
+    Use(Vec<String>),
     Module(String),
     Tests,
     Other,
@@ -132,10 +134,31 @@ impl Source {
         let last = self
             .items
             .iter()
-            .rfind(|place| place.kind == PlaceKind::Use)
+            .rfind(|place| matches!(place.kind, PlaceKind::Use(_)))
             .map(|place| place.end);
         last.or_else(|| self.items.first().map(|place| place.start))
             .unwrap_or(self.lines.len())
+    }
+
+    /// Among the imports from the same crate, in rustfmt's order.
+    pub(super) fn place_of_use(&self, module: &str, name: &str) -> Option<usize> {
+        let wanted: Vec<String> = module.split("::").chain([name]).map(str::to_owned).collect();
+        let mut uses = self.items.iter().filter_map(|place| match &place.kind {
+            PlaceKind::Use(path) => Some((place, path)),
+            _ => None,
+        });
+        let (first, path) = uses.find(|(_, path)| path.first() == wanted.first())?;
+        if path_order(&wanted, path).is_lt() {
+            return Some(first.start);
+        }
+        let mut end = first.end;
+        for (place, path) in uses {
+            if place.start != end || path_order(&wanted, path).is_lt() {
+                break;
+            }
+            end = place.end;
+        }
+        Some(end)
     }
 
     /// Among the other modules, in their order.
@@ -174,7 +197,7 @@ fn joined(prefix: &str, name: &str) -> String {
 
 fn kind(item: &Item) -> PlaceKind {
     match item {
-        Item::Use(_) => PlaceKind::Use,
+        Item::Use(item) => PlaceKind::Use(use_path(&item.tree)),
         Item::Mod(module) if module.attrs.iter().any(is_cfg_test) => PlaceKind::Tests,
         Item::Mod(module) if module.content.is_none() => PlaceKind::Module(module.ident.to_string()),
         _ => PlaceKind::Other,
@@ -186,32 +209,27 @@ fn is_cfg_test(attribute: &Attribute) -> bool {
 }
 
 /// Whether blank lines set an addition apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
-    Blank,
     None,
+    Blank,
 }
 
-/// Additions to a text, by the line before which they go.
+/// Additions to a text, by the line before which they go; those with blank lines around them come last there.
 #[derive(Debug, Default)]
 pub(super) struct Edits {
-    additions: BTreeMap<usize, (Gap, Vec<String>)>,
+    additions: BTreeMap<(usize, Gap), Vec<String>>,
 }
 
 impl Edits {
     pub(super) fn insert(&mut self, line: usize, gap: Gap, text: &str) {
-        self.additions
-            .entry(line)
-            .or_insert((gap, Vec::new()))
-            .1
-            .push(text.to_owned());
+        self.additions.entry((line, gap)).or_default().push(text.to_owned());
     }
 
     pub(super) fn insert_first(&mut self, line: usize, gap: Gap, text: &str) {
         self.additions
-            .entry(line)
-            .or_insert((gap, Vec::new()))
-            .1
+            .entry((line, gap))
+            .or_default()
             .insert(0, text.to_owned());
     }
 
@@ -221,27 +239,51 @@ impl Edits {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut out = String::new();
         let mut at = 0;
-        for (line, (gap, blocks)) in self.additions {
+        for ((line, gap), mut blocks) in self.additions {
             out.extend(lines[at..line].iter().copied());
             at = line;
             if !out.is_empty() && !out.ends_with('\n') {
                 out.push_str(eol);
             }
             let is_blank = |line: &str| line.trim().is_empty();
-            if gap == Gap::Blank && line > 0 && !is_blank(lines[line - 1]) {
-                out.push_str(eol);
-            }
-            let between = if gap == Gap::Blank { "\n\n" } else { "\n" };
-            let mut blocks = blocks;
             if gap == Gap::None {
                 blocks.sort_by(|a, b| version_order(a, b));
+                out.push_str(&format!("{}\n", blocks.join("\n")).replace('\n', eol));
+                continue;
             }
-            out.push_str(&format!("{}\n", blocks.join(between)).replace('\n', eol));
-            if gap == Gap::Blank && lines.get(line).is_some_and(|next| !is_blank(next)) {
+            if out.lines().next_back().is_some_and(|last| !is_blank(last)) {
+                out.push_str(eol);
+            }
+            out.push_str(&format!("{}\n", blocks.join("\n\n")).replace('\n', eol));
+            if lines.get(line).is_some_and(|next| !is_blank(next)) {
                 out.push_str(eol);
             }
         }
         out.extend(lines[at..].iter().copied());
         out
     }
+}
+
+fn use_path(tree: &UseTree) -> Vec<String> {
+    match tree {
+        UseTree::Path(path) => [path.ident.to_string()]
+            .into_iter()
+            .chain(use_path(&path.tree))
+            .collect(),
+        UseTree::Name(name) => vec![name.ident.to_string()],
+        UseTree::Rename(rename) => vec![rename.ident.to_string()],
+        UseTree::Glob(_) | UseTree::Group(_) => vec![LIST.to_owned()],
+    }
+}
+
+/// Stands for braces, which rustfmt puts behind all names.
+const LIST: &str = "{";
+
+fn path_order(a: &[String], b: &[String]) -> Ordering {
+    let differing = a
+        .iter()
+        .zip(b)
+        .map(|(a, b)| version_order(a, b))
+        .find(|order| order.is_ne());
+    differing.unwrap_or_else(|| a.len().cmp(&b.len()))
 }
