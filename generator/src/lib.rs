@@ -1,7 +1,7 @@
 //! Turns one YAML operator spec into a Rust operator.
 //!
-//! The steps are [`load`](mod@load), [`lower`](mod@lower), [`render`](mod@render) and [`write`](mod@write); [`generate`] runs the first three, which touch no
-//! disk.
+//! The steps are [`mod@load`], [`mod@lower`], [`mod@render`] and [`mod@write`]; [`generate`] runs the first three, which
+//! touch no disk.
 //!
 //! ```
 //! let spec = "
