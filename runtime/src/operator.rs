@@ -155,6 +155,13 @@ impl Operator {
         for registry in &self.registries {
             registry.check().map_err(RunError::Malformed)?;
         }
+        let mut kinds = std::collections::BTreeSet::new();
+        for Registry { reference, .. } in &self.registries {
+            if !kinds.insert((reference.group, reference.version, reference.plural)) {
+                let message = format!("{} is registered twice; put all its handlers into one resource", reference.kind);
+                return Err(RunError::Malformed(message));
+            }
+        }
         self.settings.check().map_err(RunError::Malformed)?;
         Ok(Plan {
             crate_name: self.name.replace('-', "_"),

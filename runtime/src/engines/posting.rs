@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use kube::Client;
 use tokio::sync::mpsc;
+use tracing::Level;
 
-use crate::clients::events::{self, NewEvent, Reporter};
+use crate::clients::events::{self, EventType, NewEvent, Reporter};
 use crate::intents::contexts::EventSink;
 
 /// Waiting events; at 1 KiB each a bounded amount of memory.
@@ -24,15 +25,19 @@ pub(crate) struct Poster {
     dropped: Arc<AtomicU64>,
 }
 
-/// Makes the queue; a sink that is off takes events and forgets them.
-pub(crate) fn queue(enabled: bool) -> (EventSink, Poster) {
+/// Makes the queue; what is not to be posted is taken and forgotten (EVT-02).
+pub(crate) fn queue(enabled: bool, least: Level) -> (EventSink, Poster) {
     let (sender, receiver) = mpsc::channel(CAPACITY);
     let dropped = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&dropped);
     let sink: EventSink = Arc::new(move |event: NewEvent| {
         // Events about Events would feed on themselves (EVT-11, B-083).
         let about_event = event.about.kind == "Event";
-        if enabled && !about_event && sender.try_send(event).is_err() {
+        let level = match event.event_type {
+            EventType::Normal => Level::INFO,
+            EventType::Warning => Level::WARN,
+        };
+        if enabled && level <= least && !about_event && sender.try_send(event).is_err() {
             counter.fetch_add(1, Ordering::Relaxed);
         }
     });
@@ -64,5 +69,41 @@ impl Poster {
                 tracing::warn!(dropped, "Dropped Kubernetes events: more than can be posted");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::structs::events::ObjectReference;
+
+    fn event(event_type: EventType, kind: &str) -> NewEvent {
+        let about = ObjectReference { kind: kind.into(), ..ObjectReference::default() };
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        NewEvent { about, event_type, reason: "R".into(), message: "m".into(), at }
+    }
+
+    // EVT-02, EVT-11, EVT-I1
+    #[test]
+    fn what_is_not_to_be_posted_is_forgotten() {
+        let (sink, mut poster) = queue(true, Level::WARN);
+        sink(event(EventType::Normal, "Cart"));
+        sink(event(EventType::Warning, "Event"));
+        sink(event(EventType::Warning, "Cart"));
+        assert_eq!(poster.queue.try_recv().unwrap().about.kind, "Cart");
+        assert!(poster.queue.try_recv().is_err());
+        let (sink, mut poster) = queue(false, Level::INFO);
+        sink(event(EventType::Warning, "Cart"));
+        assert!(poster.queue.try_recv().is_err());
+    }
+
+    // EVT-05, B-084
+    #[test]
+    fn a_full_queue_drops_and_counts() {
+        let (sink, poster) = queue(true, Level::INFO);
+        for _ in 0..CAPACITY + 5 {
+            sink(event(EventType::Normal, "Cart"));
+        }
+        assert_eq!(poster.dropped.load(Ordering::Relaxed), 5);
     }
 }

@@ -149,6 +149,19 @@ impl Inventory {
         })
     }
 
+    /// After a worker has broken: forgets what it held, and asks for a new one if there is something in the queue.
+    pub(crate) fn revive(&self, key: &str) -> Option<Start> {
+        self.with(|objects| {
+            let entry = objects.entries.get_mut(key)?;
+            entry.state = State::Resting(Box::default());
+            let next = entry.queue.pop_front()?;
+            let start = entry.enqueue(key.into(), next);
+            // The oldest comes first again.
+            entry.queue.rotate_right(1);
+            start
+        })
+    }
+
     /// Drops all that is known of an object (M-1); whatever comes for it later makes a new entry.
     pub(crate) fn forget(&self, key: &str) {
         self.with(|objects| objects.entries.remove(key));
@@ -210,6 +223,25 @@ mod tests {
         assert!(inventory.take(&start.key, memory).is_err());
         assert!(inventory.put(EventType::Listed, body("a", "1"), true).is_none());
         assert!(inventory.put(EventType::Listed, body("a", "2"), true).is_some());
+    }
+
+    //
+    #[test]
+    fn a_broken_worker_is_replaced() {
+        let inventory = Inventory::default();
+        let start = inventory.put(EventType::Added, body("a", "1"), false).unwrap();
+        let (_, memory) = inventory.take(&start.key, start.memory).unwrap();
+        drop(memory);
+        assert!(inventory.put(EventType::Modified, body("a", "2"), false).is_none());
+        assert!(inventory.put(EventType::Modified, body("a", "3"), false).is_none());
+        let again = inventory.revive("a").expect("there is work left");
+        let (batch, memory) = inventory.take(&again.key, again.memory).unwrap();
+        let version = |incoming: &Incoming| match incoming {
+            Incoming::Object(_, body) => body.resource_version().map(str::to_owned),
+            Incoming::Vanished | Incoming::Wake => None,
+        };
+        assert_eq!(batch.iter().filter_map(version).collect::<Vec<_>>(), ["2", "3"]);
+        assert!(inventory.take(&again.key, memory).is_err());
     }
 
     // B-007

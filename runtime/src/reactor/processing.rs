@@ -236,7 +236,11 @@ impl Processor {
         match plan.finalizer {
             FinalizerStep::Keep => {}
             FinalizerStep::Add => {
-                let add = |body: &Body| Ok(finalizers::add(body, &self.storages.finalizer).unwrap_or_default());
+                // Nothing may be added once deletion has begun, which a fresh read may bring to light (B-040).
+                let add = |body: &Body| match body.deletion_timestamp() {
+                    Some(_) => Ok(Vec::new()),
+                    None => Ok(finalizers::add(body, &self.storages.finalizer).unwrap_or_default()),
+                };
                 let applied =
                     application::guarded(&self.target(body), body.clone(), add, &self.environment.patience()).await;
                 return self.after(object, body, applied, patch).await;

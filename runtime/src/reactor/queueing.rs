@@ -1,7 +1,9 @@
 //! From a stream to workers: a queue for each object, and a task that lives while there is something in it.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::inventory::{Inventory, Start};
@@ -65,8 +67,19 @@ impl Stream {
 
 /// Starts the worker of one object.
 pub(crate) fn spawn(processor: &Arc<Processor>, start: Start) {
-    let worker = work(Arc::clone(processor), start);
-    processor.environment.tasks.spawn(worker);
+    let key = start.key.clone();
+    let worker = AssertUnwindSafe(work(Arc::clone(processor), start)).catch_unwind();
+    let processor = Arc::clone(processor);
+    let tasks = processor.environment.tasks.clone();
+    tasks.spawn(async move {
+        // A fault in here must not leave the object without a worker for ever.
+        if worker.await.is_err() {
+            tracing::error!(resource = processor.registry.reference.plural, "A worker broke; its object starts anew");
+            if let Some(start) = processor.inventory.revive(&key) {
+                spawn(&processor, start);
+            }
+        }
+    });
 }
 
 /// Empties one object's queue, then ends: an idle object costs no task.

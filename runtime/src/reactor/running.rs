@@ -51,7 +51,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         stopping,
     } = plan;
     let settings = Arc::new(settings);
-    let (sink, poster) = posting::queue(settings.posting.enabled);
+    let (sink, poster) = posting::queue(settings.posting.enabled, settings.posting.level);
     let loggers = settings.posting.loggers.then(|| spans::Posting {
         crate_name,
         level: settings.posting.level,
