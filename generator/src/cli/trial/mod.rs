@@ -5,6 +5,7 @@ mod cache;
 mod events;
 mod flow;
 mod journal;
+mod keeping;
 mod process;
 mod progress;
 mod record;
@@ -15,23 +16,24 @@ mod stubs;
 mod subject;
 mod waiting;
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use kopf_gen::fileset::FileSet;
 use kopf_gen::model::RuntimeSource;
 use kopf_gen::{Generated, Options};
-use kopf_testserver::{Listening, Server};
+use kopf_testserver::Server;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::cache::Cache;
 use self::journal::Journal;
+use self::keeping::{Kubeconfig, keep};
 use self::process::Process;
 use self::progress::Meter;
-use self::screen::{Screen, Tone, count};
+use self::screen::{Screen, Tone, blank, count};
 use self::stage::{Gone, Stage};
 use self::subject::Subject;
 use super::{Status, output};
@@ -51,7 +53,7 @@ pub(crate) fn run(trial: &Trial<'_>) -> anyhow::Result<Status> {
     let operator = &trial.generated.operator;
     screen.heading(&operator.name, &trial.spec.display().to_string());
     let lock = cache.lock(|| output::tell("  waiting for another try to be built"))?;
-    let files = generate(trial, &cache)?;
+    let files = generate(trial, &cache, screen)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -59,6 +61,9 @@ pub(crate) fn run(trial: &Trial<'_>) -> anyhow::Result<Status> {
     runtime.block_on(async {
         let begin = Instant::now();
         let project = cache.project(&operator.name);
+        if !cache.target().exists() {
+            output::tell("  the first build takes a few minutes, later ones take seconds");
+        }
         let mut meter = Meter::new(format!("building {}", operator.name));
         let built = tokio::select! {
             built = build::build(&project, cache.target(), &operator.crate_name, &mut meter) => built,
@@ -75,7 +80,7 @@ pub(crate) fn run(trial: &Trial<'_>) -> anyhow::Result<Status> {
 }
 
 /// Writes the project, and the runtime beside it; gives the files of the project.
-fn generate(trial: &Trial<'_>, cache: &Cache) -> anyhow::Result<FileSet> {
+fn generate(trial: &Trial<'_>, cache: &Cache, screen: Screen) -> anyhow::Result<FileSet> {
     let operator = &trial.generated.operator;
     let runtime = match &operator.runtime {
         RuntimeSource::Vendored => {
@@ -100,7 +105,7 @@ fn generate(trial: &Trial<'_>, cache: &Cache) -> anyhow::Result<FileSet> {
         .files;
     cache.write_project(&operator.name, trial.text, &files)?;
     let folder = cache::shown(&cache.project(&operator.name));
-    Screen::new().done(
+    screen.done(
         "generated",
         &format!("{} in {folder}", count(files.iter().count(), "file")),
     );
@@ -130,13 +135,13 @@ async fn perform(
         .context("cannot listen on 127.0.0.1")?;
     let kubeconfig = Kubeconfig::write(cache, &operator.name, &listening)?;
     screen.done("serving", &format!("a Kubernetes API at {}", listening.url()));
-    let process = Process::start(binary, &kubeconfig.0)?;
+    let process = Process::start(binary, kubeconfig.path())?;
     drop(lock);
 
     let stubs = stubs::stubs(operator, files);
     screen.fit_labels(stubs.iter().map(|stub| stub.label.as_str()));
     let mut stage = Stage::new(operator, &server, process, Journal::new(stubs), screen);
-    screen.blank();
+    blank();
     let ended = tokio::select! {
         played = play(&mut stage, trial.keep) => match played {
             Ok(()) if trial.keep => tokio::select! {
@@ -146,25 +151,25 @@ async fn perform(
             played => played.err(),
         },
         () = interrupted() => {
-            stage.process.stop().await?;
+            stage.stop().await?;
             return Ok(given_up());
         }
     };
-    let (mut journal, process) = (stage.journal, stage.process);
-    match ended {
-        Some(gone) => journal.fail(None, &gone.to_string()),
-        None => {
-            if let Some(fault) = process.stop().await?.fault() {
-                journal.fail(None, &fault);
-            }
-        }
+    if let Some(gone) = &ended {
+        stage.journal.fail(None, &gone.to_string());
+    }
+    let journal = stage.stop().await?;
+    if trial.keep || ended.is_some() {
+        blank();
     }
     Ok(summary(trial, screen, &journal))
 }
 
 /// Every sample, one after the other.
 async fn play(stage: &mut Stage<'_>, keep: bool) -> Result<(), Gone> {
-    stage.started().await?;
+    if !stage.started().await? {
+        return Ok(());
+    }
     let operator = stage.operator;
     for resource in &operator.resources {
         for sample in &resource.samples {
@@ -175,33 +180,10 @@ async fn play(stage: &mut Stage<'_>, keep: bool) -> Result<(), Gone> {
                 &resource.reference.kind,
                 "has no samples in the spec, so nothing is tried",
             );
-            stage.screen.blank();
+            blank();
         }
     }
     Ok(())
-}
-
-/// Shows the log while people do what they like; ends only if the operator does.
-async fn keep(stage: &mut Stage<'_>, kubeconfig: &Kubeconfig) -> Result<(), Gone> {
-    let screen = stage.screen;
-    screen.heading("kept up until Ctrl-C", "in another terminal:");
-    screen.plain(&format!("export KUBECONFIG={}", kubeconfig.0.display()));
-    for resource in &stage.operator.resources {
-        let reference = &resource.reference;
-        let everywhere = if reference.namespaced { " --all-namespaces" } else { "" };
-        screen.plain(&format!("kubectl get {}{everywhere}", reference.plural));
-        if let Some(sample) = resource.samples.first() {
-            let name = sample.object["metadata"]["name"].as_str().unwrap_or_default();
-            let namespace = sample.object["metadata"]["namespace"].as_str();
-            let namespace = namespace.map(|name| format!(" --namespace {name}")).unwrap_or_default();
-            screen.plain(&format!("kubectl delete {} {name}{namespace}", reference.singular));
-        }
-    }
-    screen.blank();
-    stage.current = None;
-    stage.step("log", "");
-    stage.show_all();
-    stage.wait(Duration::MAX, |_, _| false).await.map(drop)
 }
 
 fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal) -> Status {
@@ -225,13 +207,17 @@ fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal) -> Status {
         return Status::Done;
     }
     screen.verdict(false, &format!("failed: {done}, {}", count(failures.len(), "failure")));
-    failures.iter().for_each(|failure| output::refuse(failure));
+    for failure in &failures {
+        output::refuse(failure);
+    }
     Status::HandlerFailed
 }
 
 fn not_built(screen: Screen, failure: build::Failure) -> Status {
     screen.failed("built", "no");
-    if let build::Failure::Refused { messages, .. } = &failure {
+    if let build::Failure::Refused { messages, .. } = &failure
+        && !messages.is_empty()
+    {
         output::tell(messages.trim_end());
     }
     output::error(&failure.into());
@@ -272,23 +258,5 @@ fn rounded(duration: Duration) -> Duration {
         Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or_default() / 100 * 100)
     } else {
         Duration::from_secs(duration.as_secs())
-    }
-}
-
-/// The file with which kubectl finds the server; it goes with it.
-struct Kubeconfig(PathBuf);
-
-impl Kubeconfig {
-    fn write(cache: &Cache, operator: &str, listening: &Listening) -> anyhow::Result<Self> {
-        let path = cache.kubeconfig(operator, listening.address().port());
-        fs::write(&path, listening.kubeconfig()).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Kubeconfig {
-    fn drop(&mut self) {
-        // Whoever was faster has done what was to be done.
-        drop(fs::remove_file(&self.0));
     }
 }

@@ -72,21 +72,22 @@ impl Process {
         }
     }
 
-    /// Asks the operator to end, and waits for it; one that does not is killed.
-    pub(super) async fn stop(mut self) -> anyhow::Result<Ended> {
+    /// Asks the operator to end, and waits for it; one that does not is killed. Gives nothing if it had ended before.
+    pub(super) async fn stop(&mut self) -> anyhow::Result<Option<Ended>> {
         let failed = "cannot end the operator";
+        if self.child.try_wait().context(failed)?.is_some() {
+            return Ok(None);
+        }
         let pid = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(pid) = pid {
             // It may have ended just now; then there is a status to wait for all the same.
             let _ = kill_process(pid, Signal::TERM);
         }
-        match timeout(GRACE, self.child.wait()).await {
-            Ok(status) => Ok(Ended::ByItself(status.context(failed)?)),
-            Err(_) => {
-                self.child.kill().await.context(failed)?;
-                Ok(Ended::Killed)
-            }
+        if let Ok(status) = timeout(GRACE, self.child.wait()).await {
+            return Ok(Some(Ended::ByItself(status.context(failed)?)));
         }
+        self.child.kill().await.context(failed)?;
+        Ok(Some(Ended::Killed))
     }
 }
 

@@ -44,42 +44,35 @@ impl Screen {
     }
 
     /// The operator, or an object.
-    pub(super) fn heading(&self, title: &str, aside: &str) {
-        let aside = match aside {
-            "" => String::new(),
-            text => format!("  {}", self.paint(text, Tone::Quiet)),
-        };
+    pub(super) fn heading(self, title: &str, aside: &str) {
+        let aside = self.aside(aside);
         output::say(&format!("{}{aside}", self.bold(title)));
     }
 
     /// Something that is done.
-    pub(super) fn done(&self, label: &str, text: &str) {
+    pub(super) fn done(self, label: &str, text: &str) {
         output::say(&format!("  {} {label:FACTS$}  {text}", self.paint("✓", Tone::Good)));
     }
 
     /// Something that is not going to be done.
-    pub(super) fn failed(&self, label: &str, text: &str) {
+    pub(super) fn failed(self, label: &str, text: &str) {
         output::say(&format!("  {} {label:FACTS$}  {text}", self.paint("✗", Tone::Bad)));
     }
 
     /// The last line.
-    pub(super) fn verdict(&self, good: bool, text: &str) {
+    pub(super) fn verdict(self, good: bool, text: &str) {
         let (mark, tone) = if good { ("✓", Tone::Good) } else { ("✗", Tone::Bad) };
         output::say(&format!("{} {text}", self.paint(mark, tone)));
     }
 
-    pub(super) fn blank(&self) {
-        output::say("");
-    }
-
     /// What is done to an object.
-    pub(super) fn step(&self, name: &str, details: &str) {
-        let line = format!("  {}  {}", self.bold(name), self.paint(details, Tone::Quiet));
-        output::say(if details.is_empty() { line.trim_end() } else { &line });
+    pub(super) fn step(self, name: &str, details: &str) {
+        let details = self.aside(details);
+        output::say(&format!("  {}{details}", self.bold(name)));
     }
 
     /// A line below a step; further lines of the text are aligned with its first one.
-    pub(super) fn row(&self, label: &str, text: &str, tone: Tone) {
+    pub(super) fn row(self, label: &str, text: &str, tone: Tone) {
         let width = self.labels;
         let mut label = format!("{label:width$}");
         for line in text.lines() {
@@ -89,11 +82,19 @@ impl Screen {
     }
 
     /// A line below a step, without a label.
-    pub(super) fn plain(&self, text: &str) {
-        output::say(&format!("    {text}"));
+    pub(super) fn line(self, text: &str, tone: Tone) {
+        output::say(&format!("    {}", self.paint(text, tone)));
     }
 
-    fn bold(&self, text: &str) -> String {
+    /// What stands beside a title.
+    fn aside(self, text: &str) -> String {
+        match text {
+            "" => String::new(),
+            text => format!("  {}", self.paint(text, Tone::Quiet)),
+        }
+    }
+
+    fn bold(self, text: &str) -> String {
         if self.color {
             format!("\u{1b}[1m{text}\u{1b}[0m")
         } else {
@@ -101,7 +102,7 @@ impl Screen {
         }
     }
 
-    pub(super) fn paint(&self, text: &str, tone: Tone) -> String {
+    pub(super) fn paint(self, text: &str, tone: Tone) -> String {
         let code = match tone {
             Tone::Plain => return text.to_owned(),
             Tone::Quiet => 2,
@@ -115,6 +116,11 @@ impl Screen {
             text.to_owned()
         }
     }
+}
+
+/// A blank line.
+pub(super) fn blank() {
+    output::say("");
 }
 
 /// `1 object`, `2 objects`.

@@ -8,7 +8,7 @@ use kopf_testserver::Server;
 use tokio::time::timeout;
 
 use super::journal::{Journal, Line};
-use super::process::Process;
+use super::process::{Ended, Process};
 use super::record::{ObjectName, Record};
 use super::screen::{Screen, Tone};
 
@@ -58,8 +58,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Waits until every kind is watched: what happens from then on reaches the operator at once.
-    pub(super) async fn started(&mut self) -> Result<(), Gone> {
+    /// Waits until every kind is watched, and says whether it is: what happens from then on reaches the operator at once.
+    pub(super) async fn started(&mut self) -> Result<bool, Gone> {
         let operator = self.operator;
         let is_watched = |server: &Server, reference: &Reference| {
             let path = list_path(reference);
@@ -74,13 +74,24 @@ impl<'a> Stage<'a> {
                 .iter()
                 .all(|resource| is_watched(server, &resource.reference))
         };
-        if !self.wait(STARTUP, all).await? {
-            self.journal.fail(
-                None,
-                &format!("the operator did not start to watch within {} s", STARTUP.as_secs()),
-            );
+        let started = self.wait(STARTUP, all).await?;
+        if !started {
+            let text = format!("the operator did not start to watch within {} s", STARTUP.as_secs());
+            self.journal.fail(None, &text);
         }
-        Ok(())
+        Ok(started)
+    }
+
+    /// Ends the operator, if it is still there, and gives all that is known of it.
+    pub(super) async fn stop(mut self) -> anyhow::Result<Journal> {
+        let ended = self.process.stop().await?;
+        while let Some(line) = self.process.line().await {
+            self.take(&line);
+        }
+        if let Some(fault) = ended.and_then(Ended::fault) {
+            self.journal.fail(None, &fault);
+        }
+        Ok(self.journal)
     }
 
     /// Begins a step.
@@ -99,7 +110,7 @@ impl<'a> Stage<'a> {
         for ((label, _), times) in self.repeats.take().unwrap_or_default() {
             if times > REPEATS {
                 self.screen
-                    .row(&label, &format!("… and {} times more", times - REPEATS), Tone::Quiet);
+                    .row(&label, &format!("… and {} more", times - REPEATS), Tone::Quiet);
             }
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::flow;
 use super::record::ObjectName;
-use super::screen::Tone;
+use super::screen::{Tone, blank};
 use super::settling::{self, Standing, standing};
 use super::stage::{Gone, Stage};
 use super::waiting::{self, shown};
@@ -74,7 +74,7 @@ impl<'a, 's> Subject<'a, 's> {
             }
         }
         self.events().await?;
-        self.stage.screen.blank();
+        blank();
         Ok(())
     }
 
@@ -245,15 +245,17 @@ impl<'a, 's> Subject<'a, 's> {
         self.stage.wait(LIMIT, is_over).await?;
         self.stage.wait(LAG, |_, _| false).await?;
         self.stage.end_step();
-        match self.object() {
-            None => self.stage.screen.row("object", "is gone", Tone::Plain),
-            Some(object) => match settling::foreign_finalizers(&object, &own) {
-                Some(others) => {
-                    let text = format!("stays, held by {}", others.join(", "));
-                    self.stage.screen.row("object", &text, Tone::Careful);
-                }
-                None => self.fault(&format!("the object was not gone within {}", shown(LIMIT))),
-            },
+        let Some(object) = self.object() else {
+            self.stage.screen.row("object", "is gone", Tone::Plain);
+            return Ok(());
+        };
+        if let Some(others) = settling::foreign_finalizers(&object, &own) {
+            let text = format!("stays, held by {}", others.join(", "));
+            self.stage.screen.row("object", &text, Tone::Careful);
+        } else {
+            let held = flow::flow(&object["metadata"]["finalizers"]);
+            let text = format!("the object was not gone within {}, held by {held}", shown(LIMIT));
+            self.fault(&text);
         }
         Ok(())
     }
@@ -274,11 +276,11 @@ impl<'a, 's> Subject<'a, 's> {
             } else {
                 "none; with settings.posting.loggers: true, log lines become events"
             };
-            screen.plain(&screen.paint(advice, Tone::Quiet));
+            screen.line(advice, Tone::Quiet);
         }
         for (row, is_warning) in rows {
             let tone = if is_warning { Tone::Careful } else { Tone::Plain };
-            screen.plain(&screen.paint(&row, tone));
+            screen.line(&row, tone);
         }
         Ok(())
     }

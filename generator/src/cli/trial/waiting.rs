@@ -70,19 +70,21 @@ impl WaitingPlan {
 
 /// `90s` as `1m30s`.
 pub(super) fn shown(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
-    let text: String = parts
-        .iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, unit)| format!("{number}{unit}"))
-        .collect();
-    match (text.is_empty(), duration.subsec_millis()) {
-        (_, 0) if seconds > 0 => text,
-        (true, millis) => format!("{millis}ms"),
-        (false, millis) if seconds < 60 => format!("{seconds}.{millis:03}").trim_end_matches('0').to_owned() + "s",
-        (false, _) => text,
+    let (seconds, millis) = (duration.as_secs(), duration.subsec_millis());
+    if seconds == 0 {
+        return format!("{millis}ms");
     }
+    if seconds < 60 && millis > 0 {
+        return format!("{}s", format!("{seconds}.{millis:03}").trim_end_matches('0'));
+    }
+    let mut text = String::new();
+    for (number, unit) in [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')] {
+        if number > 0 {
+            text.push_str(&number.to_string());
+            text.push(unit);
+        }
+    }
+    text
 }
 
 #[cfg(test)]
