@@ -1,0 +1,202 @@
+//! `kopf-gen try`, as people run it: what it prints and how it ends.
+//!
+//! The operators are built into `KOPF_GEN_TRY_TARGET`, if that is set, so that runs can share what cargo builds; else
+//! into a folder below the workspace's own target folder.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+fn workspace() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests
+        .parent()
+        .expect("the tests are a folder of the workspace")
+        .to_owned()
+}
+
+/// The binary itself: `cargo run` would set `CARGO` anew.
+fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let arguments = [
+            "build",
+            "-q",
+            "-p",
+            "kopf-gen",
+            "--bin",
+            "kopf-gen",
+            "--message-format=json",
+        ];
+        let output = Command::new(cargo)
+            .args(arguments)
+            .current_dir(workspace())
+            .output()
+            .expect("cargo can be run");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let messages = String::from_utf8(output.stdout).expect("cargo speaks UTF-8");
+        let artifacts = messages
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut executables = artifacts.filter_map(|artifact| artifact["executable"].as_str().map(PathBuf::from));
+        executables.next().expect("cargo has built a binary")
+    })
+}
+
+/// `kopf-gen try`, with a cache of its own.
+fn command(spec: &Path) -> Command {
+    let mut command = Command::new(binary());
+    command.arg("try").arg(spec).current_dir(workspace()).env(
+        "XDG_CACHE_HOME",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("try-cache"),
+    );
+    command
+}
+
+struct Tried {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Tried {
+    fn new(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("kopf-gen speaks UTF-8");
+        Self {
+            status: output.status.code().expect("it ended by itself"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    fn of(command: &mut Command) -> Self {
+        Self::new(command.output().expect("it can be run"))
+    }
+
+    /// The lines, one after the other, whatever stands between them.
+    #[track_caller]
+    fn says(&self, wanted: &[&str]) {
+        let mut lines = self.stdout.lines();
+        for line in wanted {
+            assert!(
+                lines.any(|other| other.trim() == *line),
+                "no {line:?} (in this order) in\n{self}"
+            );
+        }
+    }
+
+    #[track_caller]
+    fn ends_with(&self, status: i32) {
+        assert_eq!(self.status, status, "{self}");
+    }
+}
+
+impl std::fmt::Display for Tried {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "exit status {}\n{}{}", self.status, self.stdout, self.stderr)
+    }
+}
+
+/// A spec in a file.
+fn spec(folder: &Path, text: &str) -> PathBuf {
+    let path = folder.join("operator.yaml");
+    std::fs::write(&path, text).expect("writable");
+    path
+}
+
+#[test]
+fn the_smallest_operator_greets_and_posts_an_event() {
+    let tried = Tried::of(&mut command(Path::new("specs/01-minimal.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "greeter  specs/01-minimal.yaml",
+        "Greeting default/hello",
+        "create",
+        "greet   Created Greeting hello",
+        "status  greet: {message: greet of hello is done}",
+        "delete",
+        "object  is gone",
+        "events",
+        "Normal  Logging  Created Greeting hello",
+        "✓ done: 1 object, 1 handler call, no failures",
+    ]);
+    assert!(!tried.stdout.contains('\u{1b}'), "colours are for terminals\n{tried}");
+}
+
+#[test]
+fn edits_and_the_deletion_reach_their_handlers() {
+    let tried = Tried::of(&mut command(Path::new("specs/02-lifecycle.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "Bucket default/reports",
+        "create",
+        "provision    Handling create of Bucket reports",
+        "status       provision: {endpoint: provision of reports is done}",
+        "edit  {spec: {public: true}}",
+        "reconfigure  Updated Bucket reports: change spec.public: false -> true",
+        "status       as before",
+        "edit  {spec: {quota: \"5Gi\"}}",
+        "resize       Changed spec.quota of Bucket reports: Some(\"1Gi\") to Some(\"5Gi\")",
+        "delete",
+        "release      Deleting Bucket reports",
+        "object       is gone",
+        "✓ done: 1 object, 6 handler calls, no failures",
+    ]);
+}
+
+#[test]
+fn a_refused_edit_is_a_failure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "
+apiVersion: kopf-gen.dev/v1alpha1
+kind: OperatorSpec
+metadata: {name: refused}
+resources:
+  - apiVersion: demo.example.com/v1
+    kind: Door
+    spec: {width: integer}
+    status: {phase: string}
+    handlers:
+      - {type: create, fn: open}
+    samples:
+      - metadata: {name: front}
+        then:
+          - {status: {phase: 5}}
+";
+    let tried = Tried::of(&mut command(&spec(folder.path(), text)));
+    tried.ends_with(6);
+    tried.says(&[
+        "open    Created Door front",
+        "edit  {status: {phase: 5}}",
+        "object  is gone",
+    ]);
+    tried.says(&["✗ failed: 1 object, 1 handler call, 1 failure"]);
+    let reason = "error: Door default/front: the API server refused the edit: ";
+    assert!(
+        tried.stderr.contains(reason) && tried.stderr.contains("status.phase"),
+        "{tried}"
+    );
+}
+
+#[test]
+fn a_bad_spec_is_not_tried() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tried = Tried::of(&mut command(&spec(folder.path(), "kind: OperatorSpec\n")));
+    tried.ends_with(2);
+    assert_eq!(tried.stdout, "");
+    assert!(tried.stderr.contains("error[KG"), "{tried}");
+}
+
+#[test]
+fn an_operator_that_does_not_build_is_not_run() {
+    let mut command = command(Path::new("specs/01-minimal.yaml"));
+    let tried = Tried::of(command.env("CARGO", "false"));
+    tried.ends_with(5);
+    assert!(tried.stderr.contains("error: the operator does not build"), "{tried}");
+    let tried = Tried::of(command.env("CARGO", "/nowhere/cargo"));
+    tried.ends_with(5);
+    assert!(tried.stderr.contains("https://rustup.rs"), "{tried}");
+}
