@@ -9,6 +9,9 @@ use kopf_gen::{Options, lock, lock::Lock, write};
 
 use crate::workspace;
 
+/// Whose turn it was last in the shared target folder.
+static TURN: Mutex<Option<PathBuf>> = Mutex::new(None);
+
 /// A generated project in a temporary folder.
 #[derive(Debug)]
 pub struct Project {
@@ -84,6 +87,18 @@ impl Project {
     /// # Panics
     /// If cargo cannot be started.
     pub fn cargo(&self, arguments: &[&str]) -> Output {
+        let mut turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        self.run(&mut turn, arguments)
+    }
+
+    fn run(&self, turn: &mut Option<PathBuf>, arguments: &[&str]) -> Output {
+        // To cargo, two projects of one name in one target folder are the same one, and what was built for the other
+        // is newer than the sources of this one.
+        if turn.as_deref() != Some(self.path()) {
+            touch(&self.path().join("src"));
+            touch(&self.path().join("tests"));
+            *turn = Some(self.path().to_owned());
+        }
         let mut command = Command::new("cargo");
         command
             .args(arguments)
@@ -105,15 +120,14 @@ impl Project {
     /// # Panics
     /// With cargo's output, if it fails.
     pub fn cargo_ok(&self, arguments: &[&str]) {
-        let output = self.cargo(arguments);
+        self.expect(arguments, &self.cargo(arguments));
+    }
+
+    fn expect(&self, arguments: &[&str], output: &Output) {
         let text = String::from_utf8_lossy(&output.stderr);
         let more = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success(),
-            "cargo {} failed in {}:\n{text}{more}",
-            arguments.join(" "),
-            self.path().display()
-        );
+        let folder = self.path().display();
+        assert!(output.status.success(), "cargo {} failed in {folder}:\n{text}{more}", arguments.join(" "));
     }
 
     /// Builds the operator's program and says where it is.
@@ -123,9 +137,9 @@ impl Project {
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         // Another project of that name is built into the same place.
-        static BUILDING: Mutex<()> = Mutex::new(());
-        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-        self.cargo_ok(&["build", "--locked"]);
+        let mut turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let arguments = ["build", "--locked"];
+        self.expect(&arguments, &self.run(&mut turn, &arguments));
         let copy = self.path().join(format!("{name}-program"));
         std::fs::copy(target().join("debug").join(name), &copy).expect("the program was built");
         copy
@@ -141,4 +155,17 @@ pub fn target() -> PathBuf {
         .nth(3)
         .expect("tests are built into target/<profile>/deps");
     target.join("projects")
+}
+
+/// Makes the sources below a folder newer than all that was built.
+fn touch(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("the folder is readable").path();
+        if path.is_dir() {
+            touch(&path);
+        } else {
+            let file = std::fs::File::options().append(true).open(&path).expect("the file is writable");
+            file.set_modified(std::time::SystemTime::now()).expect("the file is writable");
+        }
+    }
 }

@@ -147,7 +147,7 @@ fn secret_key() -> Value {
         "type": "object",
         "properties": {
             "key": {"type": "string"},
-            "name": {"type": "string", "default": ""},
+            "name": {"type": "string"},
             "optional": {"type": "boolean"},
         },
         "required": ["key"],
