@@ -90,7 +90,7 @@ fn is_of_another_build(name: &str) -> bool {
         "CARGO_PROFILE_",
         "CARGO_TERM_",
     ];
-    const NAMES: [&str; 11] = [
+    const NAMES: [&str; 12] = [
         "CARGO",
         "CARGO_BUILD_BUILD_DIR",
         "CARGO_BUILD_TARGET",
@@ -101,6 +101,8 @@ fn is_of_another_build(name: &str) -> bool {
         "CARGO_PRIMARY_PACKAGE",
         "CARGO_TARGET_DIR",
         "CARGO_TARGET_TMPDIR",
+        // Some build scripts ask to be run again whenever it changes, and much is built anew with them.
+        "OUT_DIR",
         "RUSTC_WORKSPACE_WRAPPER",
     ];
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
@@ -171,6 +173,7 @@ mod tests {
             "CARGO_MANIFEST_DIR",
             "CARGO_TARGET_DIR",
             "CARGO_BIN_EXE_kopf-gen",
+            "OUT_DIR",
         ] {
             assert!(is_of_another_build(name), "{name}");
         }
