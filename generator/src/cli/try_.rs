@@ -4,10 +4,16 @@ use std::path::PathBuf;
 
 use super::{Status, output, project, trial};
 
-/// The samples are created, edited and deleted on an embedded Kubernetes API server. The project and all that cargo
-/// builds stay in `kopf-gen/try` of the cache folder (`XDG_CACHE_HOME`, or else `~/.cache`), so that the next try
-/// takes seconds; `KOPF_GEN_TRY_TARGET` names another folder for what cargo builds.
+const ABOUT_THE_CACHE: &str = "\
+The project and all that cargo builds stay in kopf-gen/try of the cache folder, so that the next try takes seconds.
+
+Environment:
+  XDG_CACHE_HOME       The cache folder [default: ~/.cache]
+  KOPF_GEN_TRY_TARGET  Another folder for what cargo builds
+  CARGO                Another cargo";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = ABOUT_THE_CACHE)]
 pub(crate) struct Arguments {
     /// The operator spec
     spec: PathBuf,
