@@ -14,3 +14,5 @@ mod generated;
 mod golden;
 /// What the compiler says of wrong handlers.
 mod signatures;
+/// The command that runs an operator on its samples.
+mod trial;

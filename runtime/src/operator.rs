@@ -158,7 +158,10 @@ impl Operator {
         let mut kinds = std::collections::BTreeSet::new();
         for Registry { reference, .. } in &self.registries {
             if !kinds.insert((reference.group, reference.version, reference.plural)) {
-                let message = format!("{} is registered twice; put all its handlers into one resource", reference.kind);
+                let message = format!(
+                    "{} is registered twice; put all its handlers into one resource",
+                    reference.kind
+                );
                 return Err(RunError::Malformed(message));
             }
         }

@@ -85,7 +85,11 @@ fn lost(patch: &Value, after: &Body) -> Vec<String> {
             || item.old.as_array().is_some_and(Vec::is_empty);
         empty && item.new.is_null() && item.path.first().is_some_and(|key| key == "metadata")
     };
-    differences.iter().filter(|item| !vanishes(item)).map(|item| item.path.join(".")).collect()
+    differences
+        .iter()
+        .filter(|item| !vanishes(item))
+        .map(|item| item.path.join("."))
+        .collect()
 }
 
 /// Applies JSON operations that are computed from the state they are applied to, and only to that state.

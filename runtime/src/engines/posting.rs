@@ -78,9 +78,18 @@ mod tests {
     use crate::structs::events::ObjectReference;
 
     fn event(event_type: EventType, kind: &str) -> NewEvent {
-        let about = ObjectReference { kind: kind.into(), ..ObjectReference::default() };
+        let about = ObjectReference {
+            kind: kind.into(),
+            ..ObjectReference::default()
+        };
         let at = jiff::Timestamp::UNIX_EPOCH;
-        NewEvent { about, event_type, reason: "R".into(), message: "m".into(), at }
+        NewEvent {
+            about,
+            event_type,
+            reason: "R".into(),
+            message: "m".into(),
+            at,
+        }
     }
 
     // EVT-02, EVT-11, EVT-I1

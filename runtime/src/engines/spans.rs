@@ -106,9 +106,11 @@ where
 struct ObjectLayer;
 
 /// Kept beside the span of a call.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Handling {
     pub(crate) about: ObjectReference,
+    /// The handler's id; empty where no handler is called.
+    pub(crate) handler: String,
     operator: u64,
 }
 
@@ -183,6 +185,7 @@ impl Visit for Handling {
     fn record_str(&mut self, field: &Field, value: &str) {
         let value = value.to_owned();
         match field.name() {
+            "id" => self.handler = value,
             "api_version" => self.about.api_version = value,
             "kind" => self.about.kind = value,
             "name" => self.about.name = value,

@@ -5,10 +5,10 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -42,7 +42,27 @@ pub(crate) struct Timers {
 struct Running {
     id: String,
     stopped: Stopped,
-    task: JoinHandle<()>,
+    /// The task has ended.
+    over: Arc<AtomicBool>,
+}
+
+impl Running {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+}
+
+/// Tells of a task's end, however it comes; and only once the task counts as ended.
+struct Ending {
+    over: Arc<AtomicBool>,
+    ended: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        (self.ended)();
+    }
 }
 
 /// The object as its timers see it.
@@ -95,7 +115,7 @@ impl Timers {
         }
         // A stopped timer may start again once its old task is gone; one that ended by itself may not.
         self.running
-            .retain(|running| !(running.stopped.is_set() && running.task.is_finished()));
+            .retain(|running| !(running.stopped.is_set() && running.is_over()));
         let Some(live) = &self.live else { return };
         for timer in matching {
             if self.running.iter().any(|running| running.id == timer.id) {
@@ -110,16 +130,21 @@ impl Timers {
             };
             let about = ObjectReference::to(&live.borrow().body);
             let span = spans::handler_span(surroundings.environment.number, &timer.id, &about);
-            let ended = Arc::clone(&surroundings.ended);
-            let work = async move {
-                task.run().await;
-                ended();
+            let over = Arc::new(AtomicBool::new(false));
+            let ending = Ending {
+                over: Arc::clone(&over),
+                ended: Arc::clone(&surroundings.ended),
             };
-            let task = surroundings.environment.tasks.spawn(work.instrument(span));
+            let work = async move {
+                let _ending = ending;
+                task.run().await;
+            };
+            // The task is waited for by the operator's end, not by a handle.
+            drop(surroundings.environment.tasks.spawn(work.instrument(span)));
             self.running.push(Running {
                 id: timer.id.clone(),
                 stopped,
-                task,
+                over,
             });
         }
     }
@@ -138,14 +163,14 @@ impl Timers {
 
     /// Whether any task is alive, be it on its way out (Z-10, T-1).
     pub(crate) fn are_alive(&self) -> bool {
-        self.running.iter().any(|running| !running.task.is_finished())
+        self.running.iter().any(|running| !running.is_over())
     }
 
     /// Whether this timer is over for this object and process (T-12).
     pub(crate) fn is_over(&self, id: &str) -> bool {
         self.running
             .iter()
-            .any(|running| running.id == id && running.task.is_finished() && !running.stopped.is_set())
+            .any(|running| running.id == id && running.is_over() && !running.stopped.is_set())
     }
 }
 

@@ -34,9 +34,18 @@ impl Registry {
 
     /// Refuses handlers that would share their records or results (H-11, H-12).
     pub(crate) fn check(&self) -> Result<(), String> {
-        let changes = self.changes.iter().map(|handler| (handler.id.as_str(), handler.function));
-        let events = self.events.iter().map(|handler| (handler.id.as_str(), handler.function));
-        let timers = self.timers.iter().map(|handler| (handler.id.as_str(), handler.function));
+        let changes = self
+            .changes
+            .iter()
+            .map(|handler| (handler.id.as_str(), handler.function));
+        let events = self
+            .events
+            .iter()
+            .map(|handler| (handler.id.as_str(), handler.function));
+        let timers = self
+            .timers
+            .iter()
+            .map(|handler| (handler.id.as_str(), handler.function));
         let kind = self.reference.kind;
         duplicate_ids(changes.chain(events).chain(timers)).map_err(|error| format!("{kind}: {error}"))?;
         // A function may react to several changes under one id; a timer is one task.

@@ -35,18 +35,16 @@ where
     fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
         let mut record = LogRecord::default();
         event.record(&mut record);
-        let about = context.event_scope().and_then(|scope| {
-            scope.into_iter().find_map(|span| {
-                span.extensions()
-                    .get::<Handling>()
-                    .map(|handling| handling.about.clone())
-            })
+        let handling = context.event_scope().and_then(|scope| {
+            scope
+                .into_iter()
+                .find_map(|span| span.extensions().get::<Handling>().cloned())
         });
         let (target, level) = (event.metadata().target(), *event.metadata().level());
         writeln!(
             writer,
             "{}",
-            self.line(&record, target, level, about.as_ref(), Timestamp::now())
+            self.line(&record, target, level, handling.as_ref(), Timestamp::now())
         )
     }
 }
@@ -57,18 +55,18 @@ impl Lines {
         record: &LogRecord,
         target: &str,
         level: Level,
-        about: Option<&ObjectReference>,
+        handling: Option<&Handling>,
         now: Timestamp,
     ) -> String {
         match self.0 {
-            LogFormat::Plain => text(record, about),
+            LogFormat::Plain => text(record, handling),
             LogFormat::Full => {
                 let time = now.strftime("%Y-%m-%d %H:%M:%S,%3f");
                 // Kopf's column for the logger is twenty characters wide.
                 format!(
                     "[{time}] {target:<20} [{:<8}] {}",
                     level_name(level),
-                    text(record, about)
+                    text(record, handling)
                 )
             }
             LogFormat::Json => {
@@ -77,8 +75,11 @@ impl Lines {
                 line.insert("timestamp".into(), format!("{now:.6}").into());
                 line.insert("severity".into(), severity(level).into());
                 line.insert("logger".into(), target.into());
-                if let Some(about) = about {
-                    line.insert("object".into(), reference(about));
+                if let Some(handling) = handling {
+                    line.insert("object".into(), reference(&handling.about));
+                    if !handling.handler.is_empty() {
+                        line.insert("handler".into(), handling.handler.clone().into());
+                    }
                 }
                 Value::Object(line).to_string()
             }
@@ -86,8 +87,8 @@ impl Lines {
     }
 }
 
-fn text(record: &LogRecord, about: Option<&ObjectReference>) -> String {
-    let prefix = about.map(prefix).unwrap_or_default();
+fn text(record: &LogRecord, handling: Option<&Handling>) -> String {
+    let prefix = handling.map(|handling| prefix(&handling.about)).unwrap_or_default();
     let mut text = format!("{prefix}{}", record.message);
     for (key, value) in &record.fields {
         let _ = write!(text, " {key}={}", plain(value));
@@ -150,7 +151,12 @@ mod tests {
             uid: Some("9f0".into()),
         };
         let now = "2026-01-02T03:04:05.678Z".parse().unwrap();
-        Lines(format).line(&record, "shop::handlers", Level::WARN, Some(&about), now)
+        let handling = Handling {
+            about,
+            handler: "fill".into(),
+            ..Handling::default()
+        };
+        Lines(format).line(&record, "shop::handlers", Level::WARN, Some(&handling), now)
     }
 
     // LOG-01, LOG-04
@@ -172,6 +178,7 @@ mod tests {
         assert_eq!(line["severity"], "warn");
         assert_eq!(line["object"]["namespace"], Value::Null);
         assert_eq!(line["object"]["uid"], "9f0");
+        assert_eq!(line["handler"], "fill");
         assert_eq!(line["timestamp"], "2026-01-02T03:04:05.678000Z");
     }
 }

@@ -74,7 +74,10 @@ pub(crate) fn spawn(processor: &Arc<Processor>, start: Start) {
     tasks.spawn(async move {
         // A fault in here must not leave the object without a worker for ever.
         if worker.await.is_err() {
-            tracing::error!(resource = processor.registry.reference.plural, "A worker broke; its object starts anew");
+            tracing::error!(
+                resource = processor.registry.reference.plural,
+                "A worker broke; its object starts anew"
+            );
             if let Some(start) = processor.inventory.revive(&key) {
                 spawn(&processor, start);
             }
