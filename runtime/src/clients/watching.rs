@@ -151,7 +151,7 @@ async fn watch(
             Ok(ControlFlow::Continue(())) => {
                 outage
                     .wait(&ApiError::transport("the server ends watches at once"))
-                    .await
+                    .await;
             }
             Err(error) if error.is_gone() => return,
             // The kind or the right to it went away: only a new discovery and listing can tell.

@@ -111,7 +111,8 @@ pub(crate) struct Handling {
     pub(crate) about: ObjectReference,
     /// The handler's id; empty where no handler is called.
     pub(crate) handler: String,
-    operator: u64,
+    /// Whose posting it is; 0 for calls that never post.
+    pub(crate) operator: u64,
 }
 
 impl<S> Layer<S> for ObjectLayer

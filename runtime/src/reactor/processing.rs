@@ -511,7 +511,7 @@ impl Processor {
                 }
             }
             Applied::Refused(message) => {
-                tracing::error!(name = body.name(), "The API server refused the patch: {message}")
+                tracing::error!(name = body.name(), "The API server refused the patch: {message}");
             }
             Applied::Nothing | Applied::Gone | Applied::Interrupted => {}
         }
