@@ -527,9 +527,18 @@ fn everything_that_is_generated_can_be_applied_at_the_first_try() {
     for name in ["all", "peering/crds"] {
         kubectl(plane, &["apply", "-k", &folder(name)], None).unwrap();
     }
-    for crd in ["httproutes.wide.example.com", "policies.wide.example.com", "clusterkopfpeerings.kopf.dev"] {
+    for crd in [
+        "httproutes.wide.example.com",
+        "policies.wide.example.com",
+        "clusterkopfpeerings.kopf.dev",
+    ] {
         let crd = format!("crd/{crd}");
-        kubectl(plane, &["wait", "--for=condition=Established", &crd, "--timeout=30s"], None).unwrap();
+        kubectl(
+            plane,
+            &["wait", "--for=condition=Established", &crd, "--timeout=30s"],
+            None,
+        )
+        .unwrap();
     }
     for name in ["peering/object", "overlays/production"] {
         kubectl(plane, &["apply", "-k", &folder(name)], None).unwrap();

@@ -20,8 +20,10 @@ fn check(project: &Project) {
 
 #[test]
 fn projects_of_all_specs_are_clean() {
-    let mut specs: Vec<_> =
-        std::fs::read_dir(workspace().join("specs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut specs: Vec<_> = std::fs::read_dir(workspace().join("specs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     specs.sort();
     assert!(specs.len() >= 4);
     for spec in specs {
@@ -39,7 +41,11 @@ fn a_project_with_everything_is_clean() {
 fn a_vendored_project_builds_inside_another_workspace() {
     let project = Project::vendored(&read("specs/01-minimal.yaml"));
     let outer = tempfile::tempdir().unwrap();
-    std::fs::write(outer.path().join("Cargo.toml"), "[workspace]\nmembers = [\"*\"]\nresolver = \"3\"\n").unwrap();
+    std::fs::write(
+        outer.path().join("Cargo.toml"),
+        "[workspace]\nmembers = [\"*\"]\nresolver = \"3\"\n",
+    )
+    .unwrap();
     let project = project.moved_to(&outer.path().join("greeter"));
     project.cargo_ok(&["test", "--locked"]);
     project.cargo_ok(&["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]);

@@ -14,7 +14,12 @@ fn specs() -> Vec<(String, PathBuf)> {
     let paths = entries.map(|entry| entry.expect("specs are readable").path());
     let mut specs: Vec<_> = paths
         .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .map(|path| (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path))
+        .map(|path| {
+            (
+                path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+                path,
+            )
+        })
         .collect();
     specs.sort();
     assert!(!specs.is_empty());
@@ -82,7 +87,11 @@ fn every_spec_yields_its_golden_project() {
             }
         }
     }
-    assert!(differences.is_empty(), "KOPF_GEN_BLESS=1 renews these:\n{}", differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "KOPF_GEN_BLESS=1 renews these:\n{}",
+        differences.join("\n")
+    );
 }
 
 #[test]
@@ -131,7 +140,9 @@ fn no_manifest_asks_for_everything_or_for_anything() {
     for (place, object) in manifests() {
         for rule in object["rules"].as_array().into_iter().flatten() {
             for key in ["apiGroups", "resources", "verbs"] {
-                let values = rule[key].as_array().unwrap_or_else(|| panic!("{place}: a rule without {key}"));
+                let values = rule[key]
+                    .as_array()
+                    .unwrap_or_else(|| panic!("{place}: a rule without {key}"));
                 assert!(!values.contains(&json!("*")), "{place}: {rule}");
             }
         }
@@ -152,7 +163,14 @@ fn every_pod_meets_the_restricted_profile() {
             continue;
         }
         pods += 1;
-        for field in ["hostNetwork", "hostPID", "hostIPC", "volumes", "initContainers", "ephemeralContainers"] {
+        for field in [
+            "hostNetwork",
+            "hostPID",
+            "hostIPC",
+            "volumes",
+            "initContainers",
+            "ephemeralContainers",
+        ] {
             assert!(pod.get(field).is_none(), "{place}: {field}");
         }
         let context = &pod["securityContext"];
@@ -160,8 +178,13 @@ fn every_pod_meets_the_restricted_profile() {
         assert_eq!(context["runAsUser"], 65532, "{place}");
         assert_eq!(context["runAsGroup"], 65532, "{place}");
         assert_eq!(context["seccompProfile"], json!({"type": "RuntimeDefault"}), "{place}");
-        assert!(context.get("sysctls").is_none() && context.get("seLinuxOptions").is_none(), "{place}");
-        let containers = pod["containers"].as_array().unwrap_or_else(|| panic!("{place}: no containers"));
+        assert!(
+            context.get("sysctls").is_none() && context.get("seLinuxOptions").is_none(),
+            "{place}"
+        );
+        let containers = pod["containers"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{place}: no containers"));
         for container in containers {
             assert_eq!(
                 container["securityContext"],
@@ -177,7 +200,10 @@ fn every_pod_meets_the_restricted_profile() {
             }
             for quantity in ["cpu", "memory", "ephemeral-storage"] {
                 for side in ["requests", "limits"] {
-                    assert!(container["resources"][side][quantity].is_string(), "{place}: no {quantity} in {side}");
+                    assert!(
+                        container["resources"][side][quantity].is_string(),
+                        "{place}: no {quantity} in {side}"
+                    );
                 }
             }
         }
@@ -188,9 +214,17 @@ fn every_pod_meets_the_restricted_profile() {
 #[test]
 fn every_rule_says_for_whom_it_is() {
     for (name, spec) in specs() {
-        for (path, file) in generated(&spec).files.iter().filter(|(path, _)| path.starts_with("deploy/")) {
+        for (path, file) in generated(&spec)
+            .files
+            .iter()
+            .filter(|(path, _)| path.starts_with("deploy/"))
+        {
             let lines: Vec<&str> = file.contents.lines().collect();
-            for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("- apiGroups:")) {
+            for (at, line) in lines
+                .iter()
+                .enumerate()
+                .filter(|(_, line)| line.starts_with("- apiGroups:"))
+            {
                 assert!(lines[at - 1].starts_with("# "), "{name}/{path}:{}: {line}", at + 1);
             }
         }

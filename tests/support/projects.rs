@@ -54,7 +54,10 @@ impl Project {
         plan.expect("nothing is in the way")
             .apply(folder.path())
             .expect("the project can be written");
-        Self { folder: folder.path().to_owned(), _temporary: folder }
+        Self {
+            folder: folder.path().to_owned(),
+            _temporary: folder,
+        }
     }
 
     /// The project in another place, whose folder must not exist yet.
@@ -127,7 +130,11 @@ impl Project {
         let text = String::from_utf8_lossy(&output.stderr);
         let more = String::from_utf8_lossy(&output.stdout);
         let folder = self.path().display();
-        assert!(output.status.success(), "cargo {} failed in {folder}:\n{text}{more}", arguments.join(" "));
+        assert!(
+            output.status.success(),
+            "cargo {} failed in {folder}:\n{text}{more}",
+            arguments.join(" ")
+        );
     }
 
     /// Builds the operator's program and says where it is.
@@ -164,8 +171,12 @@ fn touch(folder: &Path) {
         if path.is_dir() {
             touch(&path);
         } else {
-            let file = std::fs::File::options().append(true).open(&path).expect("the file is writable");
-            file.set_modified(std::time::SystemTime::now()).expect("the file is writable");
+            let file = std::fs::File::options()
+                .append(true)
+                .open(&path)
+                .expect("the file is writable");
+            file.set_modified(std::time::SystemTime::now())
+                .expect("the file is writable");
         }
     }
 }
