@@ -366,7 +366,7 @@ fn changes_during_downtime(plane: &ControlPlane, operator: Program, start: impl 
     operator
 }
 
-const KOPF: &str = r#"
+const KOPF: &str = r"
 import kopf
 
 @kopf.on.create('storage.example.com', 'v1', 'buckets')
@@ -380,7 +380,7 @@ def reconfigure(**_):
 @kopf.on.delete('storage.example.com', 'v1', 'buckets')
 def release(**_):
     pass
-"#;
+";
 
 /// The Python that has Kopf 1.45.2.
 fn kopf() -> Option<PathBuf> {

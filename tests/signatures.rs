@@ -3,6 +3,8 @@
 //!
 //! `KOPF_GEN_BLESS=1` writes the answers anew.
 
+use std::fmt::Write as _;
+
 use kopf_tests::projects::Project;
 use kopf_tests::workspace;
 
@@ -24,10 +26,10 @@ fn normalize(stderr: &str, project: &Project) -> String {
             in_runtime = place.starts_with('$');
             let file = place.split(':').next().unwrap_or(place);
             let place = if in_runtime { file } else { place };
-            text.push_str(&format!("{indent}--> {place}\n"));
+            let _ = writeln!(text, "{indent}--> {place}");
         } else if in_runtime && line.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
             let code = line.split_once('|').map_or("", |(_, code)| code);
-            text.push_str(&format!("LL |{code}\n"));
+            let _ = writeln!(text, "LL |{code}");
         } else {
             text.push_str(line.trim_end());
             text.push('\n');

@@ -1,4 +1,5 @@
 //! Fixtures of the test suite: clusters to run operators on, a kind to handle, generated projects.
+#![expect(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
 
 pub mod cluster;
 pub mod control_plane;
