@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engines::probing::Endpoint;
 use crate::logging::{self, LogFormat, Verbosity};
 use crate::operator::{Operator, RunOptions};
+use crate::structs::errors::causes;
 
 #[derive(Parser)]
 #[command(about = "A Kubernetes operator", arg_required_else_help = true)]
@@ -119,7 +120,7 @@ pub(crate) fn main(operator: Operator) -> ExitCode {
 }
 
 fn fail(error: &anyhow::Error) -> ExitCode {
-    tracing::error!("{error:#}");
+    tracing::error!("{}", causes(error.as_ref()));
     ExitCode::FAILURE
 }
 

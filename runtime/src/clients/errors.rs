@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use kube::core::Status;
 
+use crate::structs::errors::causes;
+
 /// A failed request.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -59,23 +61,9 @@ impl From<kube::Error> for ApiError {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => Self::from_status(status.code, Some(&status), None),
-            other => Self::transport(chain(&other)),
+            other => Self::transport(causes(&other)),
         }
     }
-}
-
-/// The causes of an error, outermost first, each said once: some transports repeat the cause in their text.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            text = format!("{text}: {next}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

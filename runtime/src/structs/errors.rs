@@ -132,3 +132,17 @@ impl<T, E: Into<anyhow::Error>> OrRetry<T> for Result<T, E> {
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     format!("{error:#}")
 }
+
+/// The causes of an error, outermost first, each said once: some transports repeat the cause in their text.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -2,14 +2,11 @@
 //! what has failed.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-use super::record::{ObjectName, Outcome, Record, Severity};
+use kopf_gen::model::{Operator, Resource};
+
+use super::record::{ObjectName, Record, Severity};
 use super::screen::Tone;
-use super::stubs::Stub;
-
-/// How long a line waits for the word of success that tells whose it is.
-const PATIENCE: Duration = Duration::from_millis(300);
 
 /// A line to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,150 +18,71 @@ pub(super) struct Line {
     pub(super) tone: Tone,
 }
 
-/// A line whose handler is not known yet.
-#[derive(Debug)]
-struct Held {
-    line: Line,
-    /// Who may have logged it; anybody, if empty.
-    candidates: Vec<String>,
-    since: Instant,
-}
+/// An object, and the full id of one of its handlers.
+type Call = (ObjectName, String);
 
 /// The log so far.
-#[derive(Debug, Default)]
-pub(super) struct Journal {
-    stubs: Vec<Stub>,
-    held: Vec<Held>,
-    calls: BTreeMap<(ObjectName, String), usize>,
-    retried: BTreeMap<(ObjectName, String), String>,
+#[derive(Debug)]
+pub(super) struct Journal<'a> {
+    operator: &'a Operator,
+    calls: BTreeMap<Call, usize>,
+    retried: BTreeMap<Call, String>,
     failures: Vec<String>,
 }
 
-impl Journal {
-    pub(super) fn new(stubs: Vec<Stub>) -> Self {
+impl<'a> Journal<'a> {
+    pub(super) fn new(operator: &'a Operator) -> Self {
         Self {
-            stubs,
-            ..Self::default()
+            operator,
+            calls: BTreeMap::new(),
+            retried: BTreeMap::new(),
+            failures: Vec::new(),
         }
     }
 
-    /// Takes in a record; gives the lines that can be shown now.
-    pub(super) fn take(&mut self, record: Record, now: Instant) -> Vec<Line> {
-        if let (Some(report), Some(object)) = (record.report(), &record.object) {
-            return self.report(object.clone(), report.id.to_owned(), report.outcome);
+    /// Takes in a record; gives the line to show, if there is anything to see in it.
+    pub(super) fn take(&mut self, record: &Record) -> Option<Line> {
+        let is_own = record.logger.split("::").next() == Some(&self.operator.crate_name.replace('-', "_"));
+        let mut text = record.text();
+        let mut label = String::new();
+        match (&record.object, &record.handler) {
+            (None, _) => "operator".clone_into(&mut label),
+            (Some(_), None) => {}
+            (Some(object), Some(id)) => {
+                let call = (object.clone(), id.clone());
+                label = self.label(&call);
+                if is_own {
+                    // The handlers are stubs as generated: each logs one line a call.
+                    *self.calls.entry(call).or_default() += 1;
+                } else if let Some(outcome) = record.outcome() {
+                    outcome.clone_into(&mut text);
+                    self.retried.remove(&call);
+                    if record.severity == Severity::Warn {
+                        self.retried.insert(call, text.clone());
+                    }
+                }
+            }
         }
-        let is_runtime = record.logger.starts_with("kopf_runtime");
         let tone = match record.severity {
-            Severity::Debug => return Vec::new(),
-            Severity::Info if is_runtime || record.object.is_none() => return Vec::new(),
-            Severity::Info => Tone::Plain,
-            Severity::Warning => Tone::Careful,
+            Severity::Info if is_own && record.object.is_some() => Tone::Plain,
+            Severity::Debug | Severity::Info => return None,
+            Severity::Warn => Tone::Careful,
             Severity::Error => Tone::Bad,
         };
-        let line = Line {
-            object: record.object,
-            label: String::new(),
-            text: record.text,
-            tone,
-        };
         // Handlers wait for an object that does not fit, perhaps for ever.
-        let is_failure = tone == Tone::Bad || is_runtime && line.text.contains("does not fit its type");
-        if is_failure {
-            self.fail(line.object.as_ref(), &line.text);
+        if tone == Tone::Bad || !is_own && text.contains("does not fit its type") {
+            let who = record
+                .outcome()
+                .map(|_| format!("handler {label} "))
+                .unwrap_or_default();
+            self.fail(record.object.as_ref(), &(who + &text));
         }
-        match &line.object {
-            Some(object) if !is_runtime => self.own(object.clone(), line, now),
-            Some(_) => vec![line],
-            None => vec![Line {
-                label: "operator".into(),
-                ..line
-            }],
-        }
-    }
-
-    /// A line of the operator's own code.
-    fn own(&mut self, object: ObjectName, mut line: Line, now: Instant) -> Vec<Line> {
-        let candidates = self
-            .stubs
-            .iter()
-            .filter(|stub| stub.kind == object.kind && stub.logs(&line.text));
-        let candidates: Vec<&Stub> = candidates.collect();
-        if let [only] = candidates.as_slice() {
-            line.label.clone_from(&only.label);
-            if only.is_for_events {
-                *self.calls.entry((object, line.label.clone())).or_default() += 1;
-            }
-            return vec![line];
-        }
-        let candidates = candidates.into_iter().map(|stub| stub.label.clone()).collect();
-        self.held.push(Held {
-            line,
-            candidates,
-            since: now,
-        });
-        Vec::new()
-    }
-
-    /// The end of an attempt: what was logged before is that handler's.
-    fn report(&mut self, object: ObjectName, id: String, outcome: Outcome<'_>) -> Vec<Line> {
-        let label = short(&id);
-        let mut lines = self.release(&object, &label);
-        *self.calls.entry((object.clone(), label.clone())).or_default() += 1;
-        let key = (object.clone(), id);
-        let (text, tone) = match outcome {
-            Outcome::Succeeded => {
-                self.retried.remove(&key);
-                return lines;
-            }
-            Outcome::Retried(text) => {
-                self.retried.insert(key, text.to_owned());
-                (text, Tone::Careful)
-            }
-            Outcome::Failed(text) => {
-                self.retried.remove(&key);
-                self.fail(Some(&object), &format!("handler {label} {text}"));
-                (text, Tone::Bad)
-            }
-        };
-        lines.push(Line {
-            object: Some(object),
+        Some(Line {
+            object: record.object.clone(),
             label,
-            text: text.to_owned(),
+            text,
             tone,
-        });
-        lines
-    }
-
-    /// The lines that this handler has logged: those that nobody else can have, and one that others can have, too.
-    fn release(&mut self, object: &ObjectName, label: &str) -> Vec<Line> {
-        let mut lines = Vec::new();
-        let mut is_shared_taken = false;
-        self.held.retain(|held| {
-            let is_anybodys = held.candidates.is_empty();
-            let is_ours = is_anybodys || !is_shared_taken && held.candidates.iter().any(|other| other == label);
-            if !is_ours || held.line.object.as_ref() != Some(object) {
-                return true;
-            }
-            is_shared_taken |= !is_anybodys;
-            lines.push(Line {
-                label: label.to_owned(),
-                ..held.line.clone()
-            });
-            false
-        });
-        lines
-    }
-
-    /// The lines that have waited too long to be led back to a handler.
-    pub(super) fn overdue(&mut self, now: Instant) -> Vec<Line> {
-        let is_overdue = |held: &mut Held| now.duration_since(held.since) >= PATIENCE;
-        self.held
-            .extract_if(.., is_overdue)
-            .map(|held| Line {
-                label: held.candidates.into_iter().next().unwrap_or_default(),
-                ..held.line
-            })
-            .collect()
+        })
     }
 
     /// Notes a failure.
@@ -175,12 +93,10 @@ impl Journal {
         });
     }
 
-    /// How often a handler was called for an object.
+    /// How often a handler was called for an object, by its full id.
     pub(super) fn calls(&self, object: &ObjectName, id: &str) -> usize {
-        self.calls
-            .get(&(object.clone(), short(id)))
-            .copied()
-            .unwrap_or_default()
+        let call = (object.clone(), id.to_owned());
+        self.calls.get(&call).copied().unwrap_or_default()
     }
 
     /// How often any handler was called.
@@ -190,19 +106,179 @@ impl Journal {
 
     /// What has failed for good, and what had not recovered so far.
     pub(super) fn failures(&self) -> Vec<String> {
-        let retried = self
-            .retried
-            .iter()
-            .map(|((object, id), text)| format!("{} {}: handler {} {text}", object.kind, object.path(), short(id)));
+        let retried = self.retried.iter().map(|(call, text)| {
+            let object = &call.0;
+            format!("{} {}: handler {} {text}", object.kind, object.path(), self.label(call))
+        });
         self.failures.iter().cloned().chain(retried).collect()
+    }
+
+    fn label(&self, (object, id): &Call) -> String {
+        let mut resources = self.operator.resources.iter();
+        let resource = resources.find(|resource| resource.reference.kind == object.kind);
+        resource.map_or_else(|| id.clone(), |resource| label(resource, id))
     }
 }
 
-/// An id without the field that the runtime appends.
-fn short(id: &str) -> String {
-    id.split('/').next().unwrap_or_default().to_owned()
+/// What all handlers are called on the screen.
+pub(super) fn labels(operator: &Operator) -> impl Iterator<Item = String> {
+    let resources = operator.resources.iter();
+    resources.flat_map(|resource| ids(resource).map(|(_, id)| label(resource, &id)))
+}
+
+/// What a handler is called on the screen: by its id in the spec, or in full where others of the kind share that.
+pub(super) fn label(resource: &Resource, id: &str) -> String {
+    let short = ids(resource)
+        .find(|(_, full)| full == id)
+        .map_or(id, |(short, _)| short);
+    let is_shared = ids(resource).any(|(other, full)| other == short && full != id);
+    if is_shared { id } else { short }.to_owned()
+}
+
+/// The ids of a kind's handlers: in the spec, and in full.
+fn ids(resource: &Resource) -> impl Iterator<Item = (&str, String)> {
+    let handlers = resource.handlers.iter().map(|entry| (&entry.id, &entry.field));
+    let timers = resource.timers.iter().map(|entry| (&entry.id, &entry.field));
+    handlers
+        .chain(timers)
+        .map(|(id, field)| (id.as_str(), full_id(id, field.as_deref())))
+}
+
+/// An id with the field that the runtime appends.
+pub(super) fn full_id(id: &str, field: Option<&[String]>) -> String {
+    match field {
+        Some(field) => format!("{id}/{}", field.join(".")),
+        None => id.to_owned(),
+    }
 }
 
 #[cfg(test)]
-#[path = "journal_tests.rs"]
-mod tests;
+mod tests {
+    use kopf_gen::{Options, generate};
+    use serde_json::json;
+
+    use super::*;
+
+    const SPEC: &str = "
+apiVersion: kopf-gen.dev/v1alpha1
+kind: OperatorSpec
+metadata: {name: minder}
+resources:
+  - apiVersion: demo.example.com/v1
+    kind: Cart
+    spec: {size: integer, color: string}
+    handlers:
+      - {type: create, fn: fill}
+      - {type: create, fn: stack, id: fill/top}
+      - {type: field, fn: resize, field: spec.size}
+      - {type: [field, update], fn: note, field: spec.size}
+      - {type: field, fn: note, field: spec.color}
+";
+
+    fn operator() -> Operator {
+        generate("operator.yaml", SPEC, &Options::default())
+            .expect("the spec is good")
+            .operator
+    }
+
+    fn cart() -> ObjectName {
+        ObjectName {
+            kind: "Cart".into(),
+            namespace: Some("default".into()),
+            name: "c".into(),
+        }
+    }
+
+    /// The label and the text of what is shown of a record.
+    fn shown(
+        journal: &mut Journal<'_>,
+        severity: &str,
+        logger: &str,
+        handler: Option<&str>,
+        message: &str,
+    ) -> Option<(String, String)> {
+        let object = json!({"kind": "Cart", "namespace": "default", "name": "c"});
+        let line =
+            json!({"severity": severity, "logger": logger, "object": object, "handler": handler, "message": message});
+        let line = journal.take(&Record::parse(&line.to_string()).expect("a record"))?;
+        Some((line.label, line.text))
+    }
+
+    fn pair(label: &str, text: &str) -> Option<(String, String)> {
+        Some((label.into(), text.into()))
+    }
+
+    #[test]
+    fn ids_are_shown_as_in_the_spec_unless_several_handlers_share_one() {
+        let operator = operator();
+        let cart = &operator.resources[0];
+        assert_eq!(label(cart, "fill"), "fill");
+        assert_eq!(label(cart, "fill/top"), "fill/top");
+        assert_eq!(label(cart, "resize/spec.size"), "resize");
+        assert_eq!(label(cart, "note/spec.size"), "note/spec.size");
+        assert_eq!(label(cart, "note/spec.color"), "note/spec.color");
+        assert_eq!(label(cart, "unknown/spec.size"), "unknown/spec.size");
+    }
+
+    #[test]
+    fn a_line_of_a_handler_is_a_call() {
+        let operator = operator();
+        let mut journal = Journal::new(&operator);
+        let (own, id) = ("minder::handlers::cart", Some("resize/spec.size"));
+        assert_eq!(
+            shown(&mut journal, "info", own, id, "Changed"),
+            pair("resize", "Changed")
+        );
+        let succeeded = "Handler resize/spec.size succeeded";
+        assert_eq!(shown(&mut journal, "info", "kopf_runtime", id, succeeded), None);
+        assert_eq!(
+            shown(&mut journal, "info", own, Some("fill"), "Created"),
+            pair("fill", "Created")
+        );
+        assert_eq!(shown(&mut journal, "debug", "kopf_runtime", None, "Sleeping"), None);
+        assert_eq!(journal.calls(&cart(), "resize/spec.size"), 1);
+        assert_eq!(journal.all_calls(), 2);
+    }
+
+    #[test]
+    fn failures_that_are_made_good_are_forgotten() {
+        let operator = operator();
+        let mut journal = Journal::new(&operator);
+        let (logger, id) = ("kopf_runtime::failures", Some("fill"));
+        let retried = "Handler fill failed and is tried again in 1 s: busy";
+        let line = pair("fill", "failed and is tried again in 1 s: busy");
+        assert_eq!(shown(&mut journal, "warn", logger, id, retried), line);
+        assert_eq!(journal.failures().len(), 1);
+        shown(&mut journal, "info", "kopf_runtime", id, "Handler fill succeeded");
+        assert_eq!(journal.failures(), Vec::<String>::new());
+        shown(
+            &mut journal,
+            "error",
+            logger,
+            id,
+            "Handler fill failed for good: broken",
+        );
+        assert_eq!(
+            journal.failures(),
+            ["Cart default/c: handler fill failed for good: broken"]
+        );
+    }
+
+    #[test]
+    fn errors_and_misfits_count_as_failures() {
+        let operator = operator();
+        let mut journal = Journal::new(&operator);
+        let text = "The object does not fit its type at spec.size: expected i64";
+        let logger = "kopf_runtime::reactor::processing";
+        assert_eq!(shown(&mut journal, "warn", logger, None, text), pair("", text));
+        let lost = r#"{"severity":"error","logger":"kopf_runtime::cli","message":"cannot connect"}"#;
+        let line = journal
+            .take(&Record::parse(lost).expect("a record"))
+            .expect("it is shown");
+        assert_eq!(line.label, "operator");
+        assert_eq!(
+            journal.failures(),
+            [format!("Cart default/c: {text}"), "cannot connect".into()]
+        );
+    }
+}

@@ -12,7 +12,6 @@ mod record;
 mod screen;
 mod settling;
 mod stage;
-mod stubs;
 mod subject;
 mod waiting;
 
@@ -74,7 +73,11 @@ pub(crate) fn run(trial: &Trial<'_>) -> anyhow::Result<Status> {
             Ok(binary) => binary,
             Err(failure) => return Ok(not_built(screen, failure)),
         };
-        screen.done("built", &format!("in {}", waiting::shown(rounded(begin.elapsed()))));
+        screen.fact(
+            true,
+            "built",
+            &format!("in {}", screen::duration(rounded(begin.elapsed()))),
+        );
         perform(trial, &cache, screen, &files, &binary, lock).await
     })
 }
@@ -105,7 +108,8 @@ fn generate(trial: &Trial<'_>, cache: &Cache, screen: Screen) -> anyhow::Result<
         .files;
     cache.write_project(&operator.name, trial.text, &files)?;
     let folder = cache::shown(&cache.project(&operator.name));
-    screen.done(
+    screen.fact(
+        true,
         "generated",
         &format!("{} in {folder}", count(files.iter().count(), "file")),
     );
@@ -134,13 +138,12 @@ async fn perform(
         .await
         .context("cannot listen on 127.0.0.1")?;
     let kubeconfig = Kubeconfig::write(cache, &operator.name, &listening)?;
-    screen.done("serving", &format!("a Kubernetes API at {}", listening.url()));
+    screen.fact(true, "serving", &format!("a Kubernetes API at {}", listening.url()));
     let process = Process::start(binary, kubeconfig.path())?;
     drop(lock);
 
-    let stubs = stubs::stubs(operator, files);
-    screen.fit_labels(stubs.iter().map(|stub| stub.label.as_str()));
-    let mut stage = Stage::new(operator, &server, process, Journal::new(stubs), screen);
+    screen.fit_labels(journal::labels(operator));
+    let mut stage = Stage::new(operator, &server, process, screen);
     blank();
     let ended = tokio::select! {
         played = play(&mut stage, trial.keep) => match played {
@@ -186,7 +189,7 @@ async fn play(stage: &mut Stage<'_>, keep: bool) -> Result<(), Gone> {
     Ok(())
 }
 
-fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal) -> Status {
+fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal<'_>) -> Status {
     let objects: usize = trial
         .generated
         .operator
@@ -214,7 +217,7 @@ fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal) -> Status {
 }
 
 fn not_built(screen: Screen, failure: build::Failure) -> Status {
-    screen.failed("built", "no");
+    screen.fact(false, "built", "no");
     if let build::Failure::Refused { messages, .. } = &failure
         && !messages.is_empty()
     {

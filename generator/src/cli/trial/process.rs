@@ -1,7 +1,7 @@
 //! The running operator: a process whose log is read, and which ends on SIGTERM.
 
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -72,8 +72,8 @@ impl Process {
         }
     }
 
-    /// Asks the operator to end, and waits for it; one that does not is killed. Gives nothing if it had ended before.
-    pub(super) async fn stop(&mut self) -> anyhow::Result<Option<Ended>> {
+    /// Asks the operator to end, and waits for it; one that does not is killed. Says what was wrong about its end.
+    pub(super) async fn stop(&mut self) -> anyhow::Result<Option<String>> {
         let failed = "cannot end the operator";
         if self.child.try_wait().context(failed)?.is_some() {
             return Ok(None);
@@ -84,31 +84,14 @@ impl Process {
             let _ = kill_process(pid, Signal::TERM);
         }
         if let Ok(status) = timeout(GRACE, self.child.wait()).await {
-            return Ok(Some(Ended::ByItself(status.context(failed)?)));
+            let status = status.context(failed)?;
+            return Ok((!status.success()).then(|| format!("the operator was asked to end, and ended with {status}")));
         }
         self.child.kill().await.context(failed)?;
-        Ok(Some(Ended::Killed))
-    }
-}
-
-/// How the operator ended when it was asked to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    ByItself(ExitStatus),
-    Killed,
-}
-
-impl Ended {
-    /// What was wrong about it.
-    pub(super) fn fault(self) -> Option<String> {
-        match self {
-            Self::ByItself(status) if status.success() => None,
-            Self::ByItself(status) => Some(format!("the operator was asked to end, and ended with {status}")),
-            Self::Killed => Some(format!(
-                "the operator did not end within {} s and was killed",
-                GRACE.as_secs()
-            )),
-        }
+        let grace = GRACE.as_secs();
+        Ok(Some(format!(
+            "the operator did not end within {grace} s and was killed"
+        )))
     }
 }
 

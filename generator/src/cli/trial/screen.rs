@@ -1,6 +1,7 @@
 //! What a trial shows: sections of short, aligned lines on stdout.
 
 use std::io::IsTerminal as _;
+use std::time::Duration;
 use std::{env, io};
 
 use crate::cli::output;
@@ -9,6 +10,7 @@ use crate::cli::output;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Plain,
+    Bold,
     Quiet,
     Good,
     Careful,
@@ -36,7 +38,7 @@ impl Screen {
     }
 
     /// Makes the labels below a step as wide as the widest of these, within reason.
-    pub(super) fn fit_labels<'a>(&mut self, labels: impl IntoIterator<Item = &'a str>) {
+    pub(super) fn fit_labels(&mut self, labels: impl IntoIterator<Item = String>) {
         const WIDEST: usize = 24;
         let widths = labels.into_iter().map(|label| label.chars().count());
         let widest = widths.filter(|width| *width <= WIDEST).max().unwrap_or_default();
@@ -46,29 +48,31 @@ impl Screen {
     /// The operator, or an object.
     pub(super) fn heading(self, title: &str, aside: &str) {
         let aside = self.aside(aside);
-        output::say(&format!("{}{aside}", self.bold(title)));
+        output::say(&format!("{}{aside}", self.paint(title, Tone::Bold)));
     }
 
-    /// Something that is done.
-    pub(super) fn done(self, label: &str, text: &str) {
-        output::say(&format!("  {} {label:FACTS$}  {text}", self.paint("✓", Tone::Good)));
-    }
-
-    /// Something that is not going to be done.
-    pub(super) fn failed(self, label: &str, text: &str) {
-        output::say(&format!("  {} {label:FACTS$}  {text}", self.paint("✗", Tone::Bad)));
+    /// What was to be done, and whether it is.
+    pub(super) fn fact(self, good: bool, label: &str, text: &str) {
+        output::say(&format!("  {} {label:FACTS$}  {text}", self.mark(good)));
     }
 
     /// The last line.
     pub(super) fn verdict(self, good: bool, text: &str) {
-        let (mark, tone) = if good { ("✓", Tone::Good) } else { ("✗", Tone::Bad) };
-        output::say(&format!("{} {text}", self.paint(mark, tone)));
+        output::say(&format!("{} {text}", self.mark(good)));
+    }
+
+    fn mark(self, good: bool) -> String {
+        if good {
+            self.paint("✓", Tone::Good)
+        } else {
+            self.paint("✗", Tone::Bad)
+        }
     }
 
     /// What is done to an object.
     pub(super) fn step(self, name: &str, details: &str) {
         let details = self.aside(details);
-        output::say(&format!("  {}{details}", self.bold(name)));
+        output::say(&format!("  {}{details}", self.paint(name, Tone::Bold)));
     }
 
     /// A line below a step; further lines of the text are aligned with its first one.
@@ -94,17 +98,10 @@ impl Screen {
         }
     }
 
-    fn bold(self, text: &str) -> String {
-        if self.color {
-            format!("\u{1b}[1m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
     pub(super) fn paint(self, text: &str, tone: Tone) -> String {
         let code = match tone {
             Tone::Plain => return text.to_owned(),
+            Tone::Bold => 1,
             Tone::Quiet => 2,
             Tone::Good => 32,
             Tone::Careful => 33,
@@ -129,5 +126,30 @@ pub(super) fn count(number: usize, noun: &str) -> String {
         format!("1 {noun}")
     } else {
         format!("{number} {noun}s")
+    }
+}
+
+/// `90s` as `1m30s`.
+pub(super) fn duration(duration: Duration) -> String {
+    let (seconds, millis) = (duration.as_secs(), duration.subsec_millis());
+    if seconds == 0 {
+        return format!("{millis}ms");
+    }
+    if seconds < 60 && millis > 0 {
+        return format!("{}s", format!("{seconds}.{millis:03}").trim_end_matches('0'));
+    }
+    let parts = [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    parts.map(|(number, unit)| format!("{number}{unit}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        let texts = [0, 250, 1500, 60_000, 90_000, 3_600_000].map(|millis| duration(Duration::from_millis(millis)));
+        assert_eq!(texts, ["0ms", "250ms", "1.5s", "1m", "1m30s", "1h"]);
     }
 }

@@ -8,7 +8,7 @@ use kopf_testserver::Server;
 use tokio::time::timeout;
 
 use super::journal::{Journal, Line};
-use super::process::{Ended, Process};
+use super::process::Process;
 use super::record::{ObjectName, Record};
 use super::screen::{Screen, Tone};
 
@@ -31,7 +31,7 @@ pub(super) struct Stage<'a> {
     pub(super) operator: &'a Operator,
     pub(super) server: &'a Server,
     pub(super) process: Process,
-    pub(super) journal: Journal,
+    pub(super) journal: Journal<'a>,
     pub(super) screen: Screen,
     /// The object that the present section is about.
     pub(super) current: Option<ObjectName>,
@@ -40,18 +40,12 @@ pub(super) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn new(
-        operator: &'a Operator,
-        server: &'a Server,
-        process: Process,
-        journal: Journal,
-        screen: Screen,
-    ) -> Self {
+    pub(super) fn new(operator: &'a Operator, server: &'a Server, process: Process, screen: Screen) -> Self {
         Self {
             operator,
             server,
             process,
-            journal,
+            journal: Journal::new(operator),
             screen,
             current: None,
             repeats: None,
@@ -61,18 +55,13 @@ impl<'a> Stage<'a> {
     /// Waits until every kind is watched, and says whether it is: what happens from then on reaches the operator at once.
     pub(super) async fn started(&mut self) -> Result<bool, Gone> {
         let operator = self.operator;
-        let is_watched = |server: &Server, reference: &Reference| {
-            let path = list_path(reference);
+        let all = |server: &Server, _: &Journal<'_>| {
             let requests = server.requests();
-            requests
-                .iter()
-                .any(|request| request.path == path && request.query.contains("watch=true"))
-        };
-        let all = |server: &Server, _: &Journal| {
-            operator
-                .resources
-                .iter()
-                .all(|resource| is_watched(server, &resource.reference))
+            operator.resources.iter().all(|resource| {
+                let path = list_path(&resource.reference);
+                let mut requests = requests.iter();
+                requests.any(|request| request.path == path && request.query.contains("watch=true"))
+            })
         };
         let started = self.wait(STARTUP, all).await?;
         if !started {
@@ -83,12 +72,12 @@ impl<'a> Stage<'a> {
     }
 
     /// Ends the operator, if it is still there, and gives all that is known of it.
-    pub(super) async fn stop(mut self) -> anyhow::Result<Journal> {
-        let ended = self.process.stop().await?;
+    pub(super) async fn stop(mut self) -> anyhow::Result<Journal<'a>> {
+        let fault = self.process.stop().await?;
         while let Some(line) = self.process.line().await {
             self.take(&line);
         }
-        if let Some(fault) = ended.and_then(Ended::fault) {
+        if let Some(fault) = fault {
             self.journal.fail(None, &fault);
         }
         Ok(self.journal)
@@ -119,13 +108,10 @@ impl<'a> Stage<'a> {
     pub(super) async fn wait(
         &mut self,
         limit: Duration,
-        mut until: impl FnMut(&Server, &Journal) -> bool,
+        mut until: impl FnMut(&Server, &Journal<'_>) -> bool,
     ) -> Result<bool, Gone> {
         let begin = Instant::now();
         loop {
-            for line in self.journal.overdue(Instant::now()) {
-                self.show(&line);
-            }
             if until(self.server, &self.journal) {
                 return Ok(true);
             }
@@ -143,7 +129,7 @@ impl<'a> Stage<'a> {
     fn take(&mut self, line: &str) {
         match Record::parse(line) {
             Some(record) => {
-                for line in self.journal.take(record, Instant::now()) {
+                if let Some(line) = self.journal.take(&record) {
                     self.show(&line);
                 }
             }

@@ -6,13 +6,13 @@ use kopf_gen::model::{Reference, Resource as Kind, Sample};
 use kopf_testserver::{Resource, Server, Status};
 use serde_json::{Value, json};
 
-use super::flow;
+use super::journal::{Journal, full_id, label};
 use super::record::ObjectName;
-use super::screen::{Tone, blank};
+use super::screen::{Tone, blank, duration};
 use super::settling::{self, Standing, standing};
 use super::stage::{Gone, Stage};
-use super::waiting::{self, shown};
-use super::{events, journal::Journal};
+use super::waiting::{Expected, expected};
+use super::{events, flow};
 
 /// How long one step may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -141,7 +141,7 @@ impl<'a, 's> Subject<'a, 's> {
         let (namespace, name) = (self.namespace.clone(), self.name.name.clone());
         let mut why = String::new();
         let (mut version, mut written, mut settled) = (Value::Null, Instant::now(), None);
-        let is_settled = |server: &Server, _: &Journal| {
+        let is_settled = |server: &Server, _: &Journal<'_>| {
             let Some(object) = server.get(resource(&kind.reference), namespace.as_deref(), &name) else {
                 return true;
             };
@@ -161,7 +161,7 @@ impl<'a, 's> Subject<'a, 's> {
             }
         };
         if !self.stage.wait(LIMIT, is_settled).await? {
-            let text = format!("the operator was not done with it within {}: {why}", shown(LIMIT));
+            let text = format!("the operator was not done with it within {}: {why}", duration(LIMIT));
             self.fault(&text);
         }
         self.stage.end_step();
@@ -195,30 +195,35 @@ impl<'a, 's> Subject<'a, 's> {
     /// Waits for the calls of timers, within reason.
     async fn timers(&mut self) -> Result<(), Gone> {
         let object = self.object().unwrap_or_default();
-        let timers = self.kind.timers.iter();
-        let matching = timers.filter(|timer| settling::matches(&timer.filters, timer.field.as_deref(), &object));
-        let plan = waiting::plan(matching);
-        if plan.calls.is_empty() && plan.skipped.is_empty() {
+        let matching = self.kind.timers.iter().filter_map(|timer| {
+            let is_for_it = settling::matches(&timer.filters, timer.field.as_deref(), &object);
+            is_for_it.then(|| (full_id(&timer.id, timer.field.as_deref()), expected(timer)))
+        });
+        let timers: Vec<(String, Expected)> = matching.collect();
+        let Some(limit) = timers.iter().map(|(_, expected)| expected.within).max() else {
             return Ok(());
-        }
+        };
         let name = self.name.clone();
         self.stage.step("timers", "");
-        let is_met = |_: &Server, journal: &Journal| plan.is_met(|id| journal.calls(&name, id));
-        if !self.stage.wait(plan.limit, is_met).await? {
-            for (id, wanted) in &plan.calls {
-                let calls = self.stage.journal.calls(&name, id);
-                if calls < *wanted {
-                    self.fault(&format!(
-                        "timer {id} was called {calls} instead of {wanted} times in {}",
-                        shown(plan.limit)
-                    ));
-                }
-            }
-        }
+        let are_called = |_: &Server, journal: &Journal<'_>| {
+            let mut timers = timers.iter();
+            timers.all(|(id, expected)| journal.calls(&name, id) >= expected.calls)
+        };
+        let all_called = self.stage.wait(limit, are_called).await?;
         self.stage.wait(LAG, |_, _| false).await?;
         self.stage.end_step();
-        for (id, why) in &plan.skipped {
-            self.stage.screen.row(id, why, Tone::Quiet);
+        for (id, expected) in &timers {
+            let label = label(self.kind, id);
+            let (calls, wanted) = (self.stage.journal.calls(&name, id), expected.calls);
+            if !all_called && calls < wanted {
+                let limit = duration(limit);
+                self.fault(&format!(
+                    "timer {label} was called {calls} instead of {wanted} times in {limit}"
+                ));
+            }
+            if let Some(note) = &expected.note {
+                self.stage.screen.row(&label, note, Tone::Quiet);
+            }
         }
         self.show_status();
         Ok(())
@@ -237,7 +242,7 @@ impl<'a, 's> Subject<'a, 's> {
         }
         let own = self.stage.operator.persistence.finalizer.clone();
         let begin = Instant::now();
-        let is_over = |server: &Server, _: &Journal| {
+        let is_over = |server: &Server, _: &Journal<'_>| {
             let object = server.get(resource(&kind.reference), namespace.as_deref(), &name);
             object
                 .is_none_or(|object| begin.elapsed() >= QUIET && settling::foreign_finalizers(&object, &own).is_some())
@@ -254,7 +259,7 @@ impl<'a, 's> Subject<'a, 's> {
             self.stage.screen.row("object", &text, Tone::Careful);
         } else {
             let held = flow::flow(&object["metadata"]["finalizers"]);
-            let text = format!("the object was not gone within {}, held by {held}", shown(LIMIT));
+            let text = format!("the object was not gone within {}, held by {held}", duration(LIMIT));
             self.fault(&text);
         }
         Ok(())
