@@ -148,6 +148,37 @@ fn edits_and_the_deletion_reach_their_handlers() {
 }
 
 #[test]
+fn every_raw_event_of_a_built_in_kind_is_seen() {
+    let tried = Tried::of(&mut command(Path::new("specs/03-builtins.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "Pod default/audited",
+        "create",
+        "audit   Observed an event of Pod audited: \"ADDED\"",
+        "enrol   Created Pod audited",
+        "edit  {metadata: {labels: {stage: late}}}",
+        "audit   Observed an event of Pod audited: \"MODIFIED\"",
+        "delete",
+        "audit   Observed an event of Pod audited: \"DELETED\"",
+        "object  is gone",
+    ]);
+}
+
+#[test]
+fn timers_are_waited_for() {
+    let tried = Tried::of(&mut command(Path::new("specs/04-timers.yaml")));
+    tried.ends_with(0);
+    let measured = "measure  Checking Meter latency";
+    tried.says(&["Meter default/latency", "create", measured, "timers", measured]);
+    tried.says(&["timers", "tidy_up  Checking Meter latency"]);
+    tried.says(&[
+        "tidy_up  not waited for any longer: it is called again after 1m",
+        "delete",
+        "object   is gone",
+    ]);
+}
+
+#[test]
 fn a_refused_edit_is_a_failure() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "

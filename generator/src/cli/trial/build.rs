@@ -6,10 +6,10 @@ use std::process::{ExitStatus, Stdio};
 use std::{env, io};
 
 use serde::Deserialize;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdout, Command};
 
-use super::progress::{CargoLine, Cutter, Meter};
+use super::progress::{CargoLine, Meter, next_line};
 use crate::cli::use_color;
 
 /// Why there is no binary.
@@ -137,28 +137,17 @@ fn artifact(line: &[u8], binary: &str) -> Option<PathBuf> {
 }
 
 /// Shows the progress, and keeps what else was said.
-async fn messages(mut stderr: ChildStderr, meter: &mut Meter) -> io::Result<String> {
+async fn messages(stderr: ChildStderr, meter: &mut Meter) -> io::Result<String> {
     let mut kept = String::new();
-    let mut cutter = Cutter::default();
-    let mut buffer = vec![0; 8 * 1024];
-    loop {
-        let length = stderr.read(&mut buffer).await?;
-        let lines = match length {
-            0 => cutter.end().into_iter().collect(),
-            _ => cutter.feed(&buffer[..length]),
-        };
-        for line in lines {
-            let line = CargoLine::read(&line);
-            meter.show(&line);
-            if let CargoLine::Message(message) = line {
-                kept.push_str(&message);
-                kept.push('\n');
-            }
-        }
-        if length == 0 {
-            return Ok(kept);
+    let mut stderr = BufReader::new(stderr);
+    while let Some(line) = next_line(&mut stderr).await? {
+        match CargoLine::read(&line) {
+            CargoLine::Progress(text) => meter.show(&text),
+            CargoLine::Chatter => {}
+            CargoLine::Message(message) => kept.push_str(&(message + "\n")),
         }
     }
+    Ok(kept)
 }
 
 #[cfg(test)]
@@ -170,7 +159,6 @@ mod tests {
         for name in [
             "CARGO",
             "CARGO_PKG_NAME",
-            "CARGO_MANIFEST_DIR",
             "CARGO_TARGET_DIR",
             "CARGO_BIN_EXE_kopf-gen",
             "OUT_DIR",
@@ -181,7 +169,6 @@ mod tests {
             "CARGO_HOME",
             "CARGO_NET_OFFLINE",
             "CARGO_HTTP_PROXY",
-            "RUSTUP_TOOLCHAIN",
             "RUSTFLAGS",
             "PATH",
         ] {

@@ -7,7 +7,7 @@
 //! kopf-gen/try/lock                 held until the operator is built and started
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::{env, io};
@@ -102,12 +102,8 @@ pub(super) fn shown(path: &Path) -> String {
 
 /// Makes a folder hold these files and no others. Files that are as they should be keep their times, for cargo.
 fn sync(folder: &Path, wanted: &BTreeMap<PathBuf, &str>) -> anyhow::Result<()> {
-    let stale: BTreeSet<PathBuf> = files_below(folder)
-        .with_context(|| format!("cannot read {}", folder.display()))?
-        .into_iter()
-        .filter(|path| !wanted.contains_key(path))
-        .collect();
-    for path in stale {
+    let present = files_below(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for path in present.iter().filter(|path| !wanted.contains_key(*path)) {
         let path = folder.join(path);
         fs::remove_file(&path).with_context(|| format!("cannot delete {}", path.display()))?;
     }
@@ -154,25 +150,18 @@ mod tests {
     #[test]
     fn only_what_differs_is_touched() {
         let folder = tempfile::tempdir().unwrap();
-        let wanted = |pairs: &[(&str, &'static str)]| -> BTreeMap<PathBuf, &'static str> {
-            pairs.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect()
+        let folder = folder.path();
+        let sync = |files: &[(&str, &'static str)]| {
+            let wanted = files.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect();
+            sync(folder, &wanted).unwrap();
         };
-        sync(
-            folder.path(),
-            &wanted(&[("src/a.rs", "1"), ("src/b.rs", "1"), ("old/c.rs", "1")]),
-        )
-        .unwrap();
-        let modified = || {
-            fs::metadata(folder.path().join("src/a.rs"))
-                .unwrap()
-                .modified()
-                .unwrap()
-        };
+        let modified = || fs::metadata(folder.join("src/a.rs")).unwrap().modified().unwrap();
+        sync(&[("src/a.rs", "1"), ("src/b.rs", "1"), ("old/c.rs", "1")]);
         let before = modified();
-        sync(folder.path(), &wanted(&[("src/a.rs", "1"), ("src/b.rs", "2")])).unwrap();
+        sync(&[("src/a.rs", "1"), ("src/b.rs", "2")]);
         assert_eq!(modified(), before);
-        assert_eq!(fs::read_to_string(folder.path().join("src/b.rs")).unwrap(), "2");
-        let mut left = files_below(folder.path()).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("src/b.rs")).unwrap(), "2");
+        let mut left = files_below(folder).unwrap();
         left.sort();
         assert_eq!(left, [Path::new("src/a.rs"), Path::new("src/b.rs")]);
     }

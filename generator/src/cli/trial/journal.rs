@@ -171,96 +171,77 @@ resources:
       - {type: create, fn: fill}
       - {type: create, fn: stack, id: fill/top}
       - {type: field, fn: resize, field: spec.size}
-      - {type: [field, update], fn: note, field: spec.size}
+      - {type: field, fn: note, field: spec.size}
       - {type: field, fn: note, field: spec.color}
 ";
 
     fn operator() -> Operator {
-        generate("operator.yaml", SPEC, &Options::default())
-            .expect("the spec is good")
-            .operator
+        let generated = generate("operator.yaml", SPEC, &Options::default());
+        generated.expect("the spec is good").operator
     }
 
-    fn cart() -> ObjectName {
-        ObjectName {
-            kind: "Cart".into(),
-            namespace: Some("default".into()),
-            name: "c".into(),
-        }
-    }
-
-    /// The label and the text of what is shown of a record.
-    fn shown(
-        journal: &mut Journal<'_>,
-        severity: &str,
-        logger: &str,
-        handler: Option<&str>,
-        message: &str,
-    ) -> Option<(String, String)> {
-        let object = json!({"kind": "Cart", "namespace": "default", "name": "c"});
-        let line =
-            json!({"severity": severity, "logger": logger, "object": object, "handler": handler, "message": message});
-        let line = journal.take(&Record::parse(&line.to_string()).expect("a record"))?;
-        Some((line.label, line.text))
-    }
-
-    fn pair(label: &str, text: &str) -> Option<(String, String)> {
-        Some((label.into(), text.into()))
+    /// What is shown of a record about one and the same cart.
+    fn shown(journal: &mut Journal<'_>, severity: &str, logger: &str, handler: Option<&str>, message: &str) -> String {
+        let line = json!({
+            "object": {"kind": "Cart", "namespace": "default", "name": "c"},
+            "severity": severity, "logger": logger, "handler": handler, "message": message,
+        });
+        let line = journal.take(&Record::parse(&line.to_string()).expect("a record"));
+        line.map_or_else(String::new, |line| format!("{}: {}", line.label, line.text))
     }
 
     #[test]
     fn ids_are_shown_as_in_the_spec_unless_several_handlers_share_one() {
         let operator = operator();
-        let cart = &operator.resources[0];
-        assert_eq!(label(cart, "fill"), "fill");
-        assert_eq!(label(cart, "fill/top"), "fill/top");
-        assert_eq!(label(cart, "resize/spec.size"), "resize");
-        assert_eq!(label(cart, "note/spec.size"), "note/spec.size");
-        assert_eq!(label(cart, "note/spec.color"), "note/spec.color");
-        assert_eq!(label(cart, "unknown/spec.size"), "unknown/spec.size");
+        let label = |id| label(&operator.resources[0], id);
+        for id in [
+            "fill",
+            "fill/top",
+            "note/spec.size",
+            "note/spec.color",
+            "strange/spec.size",
+        ] {
+            assert_eq!(label(id), id);
+        }
+        assert_eq!(label("resize/spec.size"), "resize");
     }
 
     #[test]
     fn a_line_of_a_handler_is_a_call() {
         let operator = operator();
         let mut journal = Journal::new(&operator);
-        let (own, id) = ("minder::handlers::cart", Some("resize/spec.size"));
-        assert_eq!(
-            shown(&mut journal, "info", own, id, "Changed"),
-            pair("resize", "Changed")
-        );
+        let (own, id) = ("minder::handlers::cart", "resize/spec.size");
         let succeeded = "Handler resize/spec.size succeeded";
-        assert_eq!(shown(&mut journal, "info", "kopf_runtime", id, succeeded), None);
-        assert_eq!(
-            shown(&mut journal, "info", own, Some("fill"), "Created"),
-            pair("fill", "Created")
-        );
-        assert_eq!(shown(&mut journal, "debug", "kopf_runtime", None, "Sleeping"), None);
-        assert_eq!(journal.calls(&cart(), "resize/spec.size"), 1);
+        assert_eq!(shown(&mut journal, "info", own, Some(id), "Resized"), "resize: Resized");
+        assert_eq!(shown(&mut journal, "info", "kopf_runtime", Some(id), succeeded), "");
+        assert_eq!(shown(&mut journal, "info", own, Some("fill"), "Filled"), "fill: Filled");
+        assert_eq!(shown(&mut journal, "info", "kopf_runtime::cli", None, "Stopped"), "");
+        let kept = shown(&mut journal, "warn", "kopf_runtime::actions", Some(id), "Not kept");
+        assert_eq!(kept, "resize: Not kept");
+        let cart = ObjectName::of(&json!({"kind": "Cart", "metadata": {"namespace": "default", "name": "c"}}));
+        assert_eq!(journal.calls(&cart, id), 1);
         assert_eq!(journal.all_calls(), 2);
+        assert_eq!(journal.failures(), Vec::<String>::new());
     }
 
     #[test]
     fn failures_that_are_made_good_are_forgotten() {
         let operator = operator();
         let mut journal = Journal::new(&operator);
-        let (logger, id) = ("kopf_runtime::failures", Some("fill"));
-        let retried = "Handler fill failed and is tried again in 1 s: busy";
-        let line = pair("fill", "failed and is tried again in 1 s: busy");
-        assert_eq!(shown(&mut journal, "warn", logger, id, retried), line);
-        assert_eq!(journal.failures().len(), 1);
-        shown(&mut journal, "info", "kopf_runtime", id, "Handler fill succeeded");
-        assert_eq!(journal.failures(), Vec::<String>::new());
-        shown(
-            &mut journal,
-            "error",
-            logger,
-            id,
-            "Handler fill failed for good: broken",
-        );
+        let mut shown = |severity: &str, message: &str| {
+            let text = shown(&mut journal, severity, "kopf_runtime::failures", Some("fill"), message);
+            (text, journal.failures())
+        };
+        let (retried, failed) = ("failed and is tried again in 1 s: busy", "failed for good: broken");
+        let failure = |text: &str| vec![format!("Cart default/c: handler fill {text}")];
         assert_eq!(
-            journal.failures(),
-            ["Cart default/c: handler fill failed for good: broken"]
+            shown("warn", &format!("Handler fill {retried}")),
+            (format!("fill: {retried}"), failure(retried))
+        );
+        assert_eq!(shown("info", "Handler fill succeeded"), (String::new(), Vec::new()));
+        assert_eq!(
+            shown("error", &format!("Handler fill {failed}")),
+            (format!("fill: {failed}"), failure(failed))
         );
     }
 
@@ -269,13 +250,13 @@ resources:
         let operator = operator();
         let mut journal = Journal::new(&operator);
         let text = "The object does not fit its type at spec.size: expected i64";
-        let logger = "kopf_runtime::reactor::processing";
-        assert_eq!(shown(&mut journal, "warn", logger, None, text), pair("", text));
+        assert_eq!(
+            shown(&mut journal, "warn", "kopf_runtime::reactor", None, text),
+            format!(": {text}")
+        );
         let lost = r#"{"severity":"error","logger":"kopf_runtime::cli","message":"cannot connect"}"#;
-        let line = journal
-            .take(&Record::parse(lost).expect("a record"))
-            .expect("it is shown");
-        assert_eq!(line.label, "operator");
+        let line = journal.take(&Record::parse(lost).expect("a record"));
+        assert_eq!(line.expect("it is shown").label, "operator");
         assert_eq!(
             journal.failures(),
             [format!("Cart default/c: {text}"), "cannot connect".into()]

@@ -65,19 +65,17 @@ pub(crate) fn run(trial: &Trial<'_>) -> anyhow::Result<Status> {
         }
         let mut meter = Meter::new(format!("building {}", operator.name));
         let built = tokio::select! {
-            built = build::build(&project, cache.target(), &operator.crate_name, &mut meter) => built,
-            () = interrupted() => return Ok(given_up()),
+            built = build::build(&project, cache.target(), &operator.crate_name, &mut meter) => Some(built),
+            () = interrupted() => None,
         };
+        // Else its line would stand before what is said next.
         drop(meter);
         let binary = match built {
-            Ok(binary) => binary,
-            Err(failure) => return Ok(not_built(screen, failure)),
+            Some(Ok(binary)) => binary,
+            Some(Err(failure)) => return Ok(not_built(screen, failure)),
+            None => return Ok(given_up()),
         };
-        screen.fact(
-            true,
-            "built",
-            &format!("in {}", screen::duration(rounded(begin.elapsed()))),
-        );
+        screen.done("built", &format!("in {}", screen::duration(rounded(begin.elapsed()))));
         perform(trial, &cache, screen, &files, &binary, lock).await
     })
 }
@@ -108,11 +106,8 @@ fn generate(trial: &Trial<'_>, cache: &Cache, screen: Screen) -> anyhow::Result<
         .files;
     cache.write_project(&operator.name, trial.text, &files)?;
     let folder = cache::shown(&cache.project(&operator.name));
-    screen.fact(
-        true,
-        "generated",
-        &format!("{} in {folder}", count(files.iter().count(), "file")),
-    );
+    let number = count(files.iter().count(), "file");
+    screen.done("generated", &format!("{number} in {folder}"));
     Ok(files)
 }
 
@@ -138,7 +133,7 @@ async fn perform(
         .await
         .context("cannot listen on 127.0.0.1")?;
     let kubeconfig = Kubeconfig::write(cache, &operator.name, &listening)?;
-    screen.fact(true, "serving", &format!("a Kubernetes API at {}", listening.url()));
+    screen.done("serving", &format!("a Kubernetes API at {}", listening.url()));
     let process = Process::start(binary, kubeconfig.path())?;
     drop(lock);
 
@@ -217,7 +212,7 @@ fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal<'_>) -> Status {
 }
 
 fn not_built(screen: Screen, failure: build::Failure) -> Status {
-    screen.fact(false, "built", "no");
+    screen.failed("built", "no");
     if let build::Failure::Refused { messages, .. } = &failure
         && !messages.is_empty()
     {

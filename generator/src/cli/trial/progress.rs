@@ -3,16 +3,18 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
 /// How often a line is written where none can be replaced.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// A line of cargo's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CargoLine {
-    /// The progress bar.
-    Building { done: usize, total: usize, package: String },
+    /// How far it is, or what it waits for, in short.
+    Progress(String),
     /// Anything else that only says what cargo does.
-    Doing(String),
+    Chatter,
     /// What the compiler or cargo has to say, with its colours.
     Message(String),
 }
@@ -21,38 +23,33 @@ impl CargoLine {
     /// Reads a line, with or without colours.
     pub(super) fn read(line: &str) -> Self {
         let plain = without_escapes(line);
-        let plain = plain.trim();
-        if let Some((done, total, package)) = bar(plain) {
-            return Self::Building { done, total, package };
+        let text = plain.trim();
+        if let Some(progress) = bar(text) {
+            return Self::Progress(progress);
         }
         // rustc never indents the first word of a message; cargo right-aligns its own to twelve columns.
-        let verb = plain.split(' ').next().unwrap_or_default();
-        let indented = without_escapes(line).starts_with(' ') || verb.len() >= 12;
-        match verb {
-            "Adding" | "Blocking" | "Building" | "Compiling" | "Dirty" | "Downloaded" | "Downloading" | "Fetch"
-            | "Finished" | "Fresh" | "Locking" | "Updating" | "Waiting"
-                if indented =>
+        let is_cargos = plain.starts_with(' ');
+        match text.split(' ').next().unwrap_or_default() {
+            "Blocking" | "Downloaded" | "Downloading" | "Updating" if is_cargos => {
+                Self::Progress(text[..1].to_lowercase() + &text[1..])
+            }
+            "Adding" | "Building" | "Compiling" | "Dirty" | "Fetch" | "Finished" | "Fresh" | "Locking" | "Waiting"
+                if is_cargos =>
             {
-                Self::Doing(plain.to_owned())
+                Self::Chatter
             }
             _ => Self::Message(line.trim_end().to_owned()),
         }
     }
 }
 
-/// `Building [=====>    ] 34/137: serde(build), kube-core`.
-fn bar(line: &str) -> Option<(usize, usize, String)> {
+/// `Building [=====>    ] 34/137: serde(build), kube-core` as `34/137 serde`.
+fn bar(line: &str) -> Option<String> {
     let (_, rest) = line.strip_prefix("Building [")?.split_once("] ")?;
     let (numbers, packages) = rest.split_once(':').unwrap_or((rest, ""));
-    let (done, total) = numbers.trim().split_once('/')?;
-    let package = packages.split(',').next().unwrap_or_default();
-    let package = package
-        .split('(')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .trim_end_matches("...");
-    Some((done.parse().ok()?, total.parse().ok()?, package.to_owned()))
+    let package = packages.split([',', '(']).next().unwrap_or_default();
+    let package = package.trim().trim_end_matches("...");
+    Some(format!("{numbers} {package}").trim_end().to_owned())
 }
 
 fn without_escapes(text: &str) -> String {
@@ -67,29 +64,20 @@ fn without_escapes(text: &str) -> String {
     plain + rest
 }
 
-/// Cuts a stream at line feeds and carriage returns.
-#[derive(Debug, Default)]
-pub(super) struct Cutter(Vec<u8>);
-
-impl Cutter {
-    /// The lines that are complete now, without empty ones.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<String> {
-        let mut lines = Vec::new();
-        for byte in bytes {
-            if matches!(byte, b'\n' | b'\r') {
-                lines.extend(self.end());
-            } else {
-                self.0.push(*byte);
-            }
+/// The next line that is not empty, ended by a line feed or a carriage return.
+pub(super) async fn next_line(reader: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    loop {
+        match reader.read_u8().await {
+            Ok(b'\n' | b'\r') if line.is_empty() => {}
+            Ok(b'\n' | b'\r') => break,
+            Ok(byte) => line.push(byte),
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
+            Err(_) if line.is_empty() => return Ok(None),
+            Err(_) => break,
         }
-        lines
     }
-
-    /// The last line, if it has no end.
-    pub(super) fn end(&mut self) -> Option<String> {
-        let line = String::from_utf8_lossy(&std::mem::take(&mut self.0)).into_owned();
-        Some(line).filter(|line| !line.is_empty())
-    }
+    Ok(Some(String::from_utf8_lossy(&line).into_owned()))
 }
 
 /// The line that shows the progress: replaced on a terminal, elsewhere written now and then.
@@ -111,26 +99,11 @@ impl Meter {
         }
     }
 
-    /// Shows a line of cargo's, if there is anything to see in it.
-    pub(super) fn show(&mut self, line: &CargoLine) {
-        let text = match line {
-            CargoLine::Building { done, total, package } => format!("{done}/{total} {package}"),
-            CargoLine::Doing(text)
-                if ["Blocking", "Updating", "Down"]
-                    .iter()
-                    .any(|verb| text.starts_with(verb)) =>
-            {
-                text[..1].to_lowercase() + &text[1..]
-            }
-            CargoLine::Doing(_) | CargoLine::Message(_) => return,
-        };
+    pub(super) fn show(&mut self, text: &str) {
         if text == self.last || !(self.live || self.written.elapsed() >= PAUSE) {
             return;
         }
-        let line: String = format!("  {}: {}", self.what, text.trim_end())
-            .chars()
-            .take(78)
-            .collect();
+        let line: String = format!("  {}: {text}", self.what).chars().take(78).collect();
         // Nobody needs progress that cannot be written.
         drop(if self.live {
             write!(io::stderr(), "\r\u{1b}[K{line}").and_then(|()| io::stderr().flush())
@@ -138,7 +111,7 @@ impl Meter {
             writeln!(io::stderr(), "{line}")
         });
         self.written = Instant::now();
-        self.last = text;
+        text.clone_into(&mut self.last);
     }
 }
 
@@ -156,34 +129,29 @@ mod tests {
 
     #[test]
     fn the_bar_is_read_through_its_colours() {
+        let progress = |text: &str| CargoLine::Progress(text.into());
         let line =
             "\u{1b}[K\u{1b}[1m\u{1b}[96m    Building\u{1b}[0m [=====>     ] 87/137: kube-client, hyper(build)...   ";
-        let read = CargoLine::read(line);
+        assert_eq!(CargoLine::read(line), progress("87/137 kube-client"));
         assert_eq!(
-            read,
-            CargoLine::Building {
-                done: 87,
-                total: 137,
-                package: "kube-client".into()
-            }
+            CargoLine::read("    Building [      ] 0/1: pp(bin)   "),
+            progress("0/1 pp")
         );
-        let read = CargoLine::read("    Building [      ] 0/1: pp(bin)   ");
+        let line = "    Blocking waiting for file lock on build directory";
         assert_eq!(
-            read,
-            CargoLine::Building {
-                done: 0,
-                total: 1,
-                package: "pp".into()
-            }
+            CargoLine::read(line),
+            progress("blocking waiting for file lock on build directory")
         );
     }
 
     #[test]
     fn messages_are_told_from_what_cargo_does() {
-        let doing = |line: &str| matches!(CargoLine::read(line), CargoLine::Doing(_));
-        assert!(doing("\u{1b}[1m\u{1b}[92m   Compiling\u{1b}[0m serde v1.0.0"));
-        assert!(doing("    Blocking waiting for file lock on build directory"));
-        assert!(doing("    Finished `dev` profile in 0.65s"));
+        for line in [
+            "\u{1b}[1m\u{1b}[92m   Compiling\u{1b}[0m serde v1.0.0",
+            "    Finished `dev` profile in 0.65s",
+        ] {
+            assert_eq!(CargoLine::read(line), CargoLine::Chatter);
+        }
         for line in [
             "error[E0308]: mismatched types",
             "  --> src/main.rs:3:5",
@@ -194,13 +162,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn lines_end_at_carriage_returns_too() {
-        let mut cutter = Cutter::default();
-        assert_eq!(cutter.feed(b"one\r\ntw"), ["one"]);
-        assert_eq!(cutter.feed(b"o\r"), ["two"]);
-        assert_eq!(cutter.feed(b"three"), Vec::<String>::new());
-        assert_eq!(cutter.end().as_deref(), Some("three"));
-        assert_eq!(cutter.end(), None);
+    #[tokio::test]
+    async fn lines_end_at_carriage_returns_too() {
+        let mut text = &b"one\r\ntwo\rthree"[..];
+        for line in [Some("one"), Some("two"), Some("three"), None] {
+            assert_eq!(next_line(&mut text).await.unwrap().as_deref(), line);
+        }
     }
 }

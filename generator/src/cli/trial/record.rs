@@ -66,10 +66,12 @@ impl Record {
 
     /// The message, and the fields after it.
     pub(super) fn text(&self) -> String {
-        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let fields = self.fields.iter().filter(|(key, _)| *key != "timestamp");
-        let fields: String = fields.map(|(key, value)| format!(" {key}={}", plain(value))).collect();
-        self.message.clone() + &fields
+        let mut text = self.message.clone();
+        for (key, value) in self.fields.iter().filter(|(key, _)| *key != "timestamp") {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            text += &[" ", key, "=", &value].concat();
+        }
+        text
     }
 
     /// What the runtime says of the end of a call: `succeeded`, or how it failed.

@@ -51,9 +51,14 @@ impl Screen {
         output::say(&format!("{}{aside}", self.paint(title, Tone::Bold)));
     }
 
-    /// What was to be done, and whether it is.
-    pub(super) fn fact(self, good: bool, label: &str, text: &str) {
-        output::say(&format!("  {} {label:FACTS$}  {text}", self.mark(good)));
+    /// Something that is done.
+    pub(super) fn done(self, label: &str, text: &str) {
+        output::say(&format!("  {} {label:FACTS$}  {text}", self.mark(true)));
+    }
+
+    /// Something that is not going to be done.
+    pub(super) fn failed(self, label: &str, text: &str) {
+        output::say(&format!("  {} {label:FACTS$}  {text}", self.mark(false)));
     }
 
     /// The last line.
@@ -62,11 +67,8 @@ impl Screen {
     }
 
     fn mark(self, good: bool) -> String {
-        if good {
-            self.paint("✓", Tone::Good)
-        } else {
-            self.paint("✗", Tone::Bad)
-        }
+        let (mark, tone) = if good { ("✓", Tone::Good) } else { ("✗", Tone::Bad) };
+        self.paint(mark, tone)
     }
 
     /// What is done to an object.
@@ -138,9 +140,9 @@ pub(super) fn duration(duration: Duration) -> String {
     if seconds < 60 && millis > 0 {
         return format!("{}s", format!("{seconds}.{millis:03}").trim_end_matches('0'));
     }
-    let parts = [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    parts.map(|(number, unit)| format!("{number}{unit}")).collect()
+    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let shown = parts.iter().filter(|(number, _)| *number > 0);
+    shown.fold(String::new(), |text, (number, unit)| text + &number.to_string() + unit)
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ pub(super) struct Subject<'a, 's> {
     stage: &'s mut Stage<'a>,
     kind: &'a Kind,
     sample: &'a Sample,
-    namespace: Option<String>,
     name: ObjectName,
     uid: Value,
     /// The status as it was shown last.
@@ -52,7 +51,6 @@ impl<'a, 's> Subject<'a, 's> {
             stage,
             kind,
             sample,
-            namespace: name.namespace.clone(),
             name,
             uid: Value::Null,
             status: Value::Null,
@@ -97,7 +95,7 @@ impl<'a, 's> Subject<'a, 's> {
 
     /// A sample may live in a namespace of its own.
     fn create_namespace(&self) -> Result<(), Status> {
-        match &self.namespace {
+        match &self.name.namespace {
             Some(name) if self.stage.server.get(NAMESPACES, None, name).is_none() => {
                 let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
                 self.stage.server.apply(namespace).map(drop)
@@ -119,7 +117,7 @@ impl<'a, 's> Subject<'a, 's> {
 
     /// Sends a merge patch; the status has an endpoint of its own where the kind says so.
     fn send(&self, patch: &Value) -> Result<(), Status> {
-        let (server, namespace, name) = (self.stage.server, self.namespace.as_deref(), &self.name.name);
+        let (server, namespace, name) = (self.stage.server, self.name.namespace.as_deref(), &self.name.name);
         let resource = resource(&self.kind.reference);
         let mut rest = patch.clone();
         let status = match rest.as_object_mut() {
@@ -138,11 +136,11 @@ impl<'a, 's> Subject<'a, 's> {
     /// Waits until the operator is done with the object, and shows its status.
     async fn settle(&mut self) -> Result<(), Gone> {
         let (kind, prefix) = (self.kind, &self.stage.operator.persistence.prefix);
-        let (namespace, name) = (self.namespace.clone(), self.name.name.clone());
+        let name = self.name.clone();
         let mut why = String::new();
         let (mut version, mut written, mut settled) = (Value::Null, Instant::now(), None);
         let is_settled = |server: &Server, _: &Journal<'_>| {
-            let Some(object) = server.get(resource(&kind.reference), namespace.as_deref(), &name) else {
+            let Some(object) = get(server, kind, &name) else {
                 return true;
             };
             if object["metadata"]["resourceVersion"] != version {
@@ -170,18 +168,12 @@ impl<'a, 's> Subject<'a, 's> {
     }
 
     fn object(&self) -> Option<Value> {
-        self.stage.server.get(
-            resource(&self.kind.reference),
-            self.namespace.as_deref(),
-            &self.name.name,
-        )
+        get(self.stage.server, self.kind, &self.name)
     }
 
     fn show_status(&mut self) {
-        let status = self
-            .object()
-            .map(|mut object| object["status"].take())
-            .unwrap_or_default();
+        let mut object = self.object().unwrap_or_default();
+        let status = object["status"].take();
         let empty = status.is_null() || status.as_object().is_some_and(serde_json::Map::is_empty);
         let (text, tone) = match (empty, status == self.status) {
             (true, _) => ("none".to_owned(), Tone::Quiet),
@@ -209,13 +201,13 @@ impl<'a, 's> Subject<'a, 's> {
             let mut timers = timers.iter();
             timers.all(|(id, expected)| journal.calls(&name, id) >= expected.calls)
         };
-        let all_called = self.stage.wait(limit, are_called).await?;
+        self.stage.wait(limit, are_called).await?;
         self.stage.wait(LAG, |_, _| false).await?;
         self.stage.end_step();
         for (id, expected) in &timers {
             let label = label(self.kind, id);
             let (calls, wanted) = (self.stage.journal.calls(&name, id), expected.calls);
-            if !all_called && calls < wanted {
+            if calls < wanted {
                 let limit = duration(limit);
                 self.fault(&format!(
                     "timer {label} was called {calls} instead of {wanted} times in {limit}"
@@ -231,11 +223,8 @@ impl<'a, 's> Subject<'a, 's> {
 
     async fn delete(&mut self) -> Result<(), Gone> {
         self.stage.step("delete", "");
-        let (kind, namespace, name) = (self.kind, self.namespace.clone(), self.name.name.clone());
-        let deleted = self
-            .stage
-            .server
-            .delete(resource(&kind.reference), namespace.as_deref(), &name);
+        let (server, kind, name) = (self.stage.server, self.kind, self.name.clone());
+        let deleted = server.delete(resource(&kind.reference), name.namespace.as_deref(), &name.name);
         if let Err(status) = deleted {
             self.refused("the deletion", &status);
             return Ok(());
@@ -243,9 +232,8 @@ impl<'a, 's> Subject<'a, 's> {
         let own = self.stage.operator.persistence.finalizer.clone();
         let begin = Instant::now();
         let is_over = |server: &Server, _: &Journal<'_>| {
-            let object = server.get(resource(&kind.reference), namespace.as_deref(), &name);
-            object
-                .is_none_or(|object| begin.elapsed() >= QUIET && settling::foreign_finalizers(&object, &own).is_some())
+            let is_held = |object: &Value| settling::foreign_finalizers(object, &own).is_some();
+            get(server, kind, &name).is_none_or(|object| begin.elapsed() >= QUIET && is_held(&object))
         };
         self.stage.wait(LIMIT, is_over).await?;
         self.stage.wait(LAG, |_, _| false).await?;
@@ -283,9 +271,9 @@ impl<'a, 's> Subject<'a, 's> {
             };
             screen.line(advice, Tone::Quiet);
         }
-        for (row, is_warning) in rows {
-            let tone = if is_warning { Tone::Careful } else { Tone::Plain };
-            screen.line(&row, tone);
+        for row in rows {
+            let is_warning = row.starts_with("Warning");
+            screen.line(&row, if is_warning { Tone::Careful } else { Tone::Plain });
         }
         Ok(())
     }
@@ -304,4 +292,8 @@ impl<'a, 's> Subject<'a, 's> {
 
 fn resource(reference: &Reference) -> Resource<'_> {
     Resource::new(&reference.group, &reference.version, &reference.plural)
+}
+
+fn get(server: &Server, kind: &Kind, name: &ObjectName) -> Option<Value> {
+    server.get(resource(&kind.reference), name.namespace.as_deref(), &name.name)
 }
