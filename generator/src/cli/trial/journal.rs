@@ -26,6 +26,7 @@ type Call = (ObjectName, String);
 pub(super) struct Journal<'a> {
     operator: &'a Operator,
     calls: BTreeMap<Call, usize>,
+    /// What has not recovered from its last failure.
     retried: BTreeMap<Call, String>,
     failures: Vec<String>,
 }
@@ -44,6 +45,7 @@ impl<'a> Journal<'a> {
     pub(super) fn take(&mut self, record: &Record) -> Option<Line> {
         let is_own = record.logger.split("::").next() == Some(&self.operator.crate_name.replace('-', "_"));
         let mut text = record.text();
+        let mut failure = text.clone();
         let mut label = String::new();
         match (&record.object, &record.handler) {
             (None, _) => "operator".clone_into(&mut label),
@@ -56,9 +58,10 @@ impl<'a> Journal<'a> {
                     *self.calls.entry(call).or_default() += 1;
                 } else if let Some(outcome) = record.outcome() {
                     outcome.clone_into(&mut text);
+                    failure = format!("handler {label} {outcome}");
                     self.retried.remove(&call);
                     if record.severity == Severity::Warn {
-                        self.retried.insert(call, text.clone());
+                        self.retried.insert(call, about(Some(object), &failure));
                     }
                 }
             }
@@ -71,11 +74,7 @@ impl<'a> Journal<'a> {
         };
         // Handlers wait for an object that does not fit, perhaps for ever.
         if tone == Tone::Bad || !is_own && text.contains("does not fit its type") {
-            let who = record
-                .outcome()
-                .map(|_| format!("handler {label} "))
-                .unwrap_or_default();
-            self.fail(record.object.as_ref(), &(who + &text));
+            self.fail(record.object.as_ref(), &failure);
         }
         Some(Line {
             object: record.object.clone(),
@@ -87,10 +86,7 @@ impl<'a> Journal<'a> {
 
     /// Notes a failure.
     pub(super) fn fail(&mut self, object: Option<&ObjectName>, text: &str) {
-        self.failures.push(match object {
-            Some(object) => format!("{} {}: {text}", object.kind, object.path()),
-            None => text.to_owned(),
-        });
+        self.failures.push(about(object, text));
     }
 
     /// How often a handler was called for an object, by its full id.
@@ -106,17 +102,20 @@ impl<'a> Journal<'a> {
 
     /// What has failed for good, and what had not recovered so far.
     pub(super) fn failures(&self) -> Vec<String> {
-        let retried = self.retried.iter().map(|(call, text)| {
-            let object = &call.0;
-            format!("{} {}: handler {} {text}", object.kind, object.path(), self.label(call))
-        });
-        self.failures.iter().cloned().chain(retried).collect()
+        self.failures.iter().chain(self.retried.values()).cloned().collect()
     }
 
     fn label(&self, (object, id): &Call) -> String {
         let mut resources = self.operator.resources.iter();
         let resource = resources.find(|resource| resource.reference.kind == object.kind);
         resource.map_or_else(|| id.clone(), |resource| label(resource, id))
+    }
+}
+
+fn about(object: Option<&ObjectName>, text: &str) -> String {
+    match object {
+        Some(object) => format!("{} {}: {text}", object.kind, object.path()),
+        None => text.to_owned(),
     }
 }
 

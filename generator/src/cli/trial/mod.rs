@@ -92,10 +92,8 @@ fn generate(trial: &Trial<'_>, cache: &Cache, screen: Screen) -> anyhow::Result<
             let path = trial.spec.parent().unwrap_or(Path::new("")).join(path);
             let found = path.canonicalize();
             let found = found.with_context(|| format!("cannot find the runtime in {}", path.display()))?;
-            found
-                .to_str()
-                .map(str::to_owned)
-                .with_context(|| format!("{} is not UTF-8", found.display()))?
+            let text = found.to_str().map(str::to_owned);
+            text.with_context(|| format!("{} is not UTF-8", found.display()))?
         }
     };
     let options = Options::default().runtime(RuntimeSource::Path(runtime));
@@ -185,19 +183,11 @@ async fn play(stage: &mut Stage<'_>, keep: bool) -> Result<(), Gone> {
 }
 
 fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal<'_>) -> Status {
-    let objects: usize = trial
-        .generated
-        .operator
-        .resources
-        .iter()
-        .map(|resource| resource.samples.len())
-        .sum();
+    let resources = trial.generated.operator.resources.iter();
+    let objects = count(resources.map(|resource| resource.samples.len()).sum(), "object");
+    let calls = count(journal.all_calls(), "handler call");
+    let done = format!("{objects}, {calls}");
     let failures = journal.failures();
-    let done = format!(
-        "{}, {}",
-        count(objects, "object"),
-        count(journal.all_calls(), "handler call")
-    );
     if failures.is_empty() {
         screen.verdict(true, &format!("done: {done}, no failures"));
         let next = format!("  make it yours: kopf-gen new {}", trial.spec.display());
@@ -252,9 +242,6 @@ fn definitions(files: &FileSet) -> anyhow::Result<Vec<Value>> {
 
 /// Tenths of a second, and only seconds where there are many.
 fn rounded(duration: Duration) -> Duration {
-    if duration < Duration::from_secs(10) {
-        Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or_default() / 100 * 100)
-    } else {
-        Duration::from_secs(duration.as_secs())
-    }
+    let step = if duration < Duration::from_secs(10) { 100 } else { 1000 };
+    Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or_default() / step * step)
 }

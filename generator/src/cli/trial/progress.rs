@@ -27,17 +27,14 @@ impl CargoLine {
         if let Some(progress) = bar(text) {
             return Self::Progress(progress);
         }
-        // rustc never indents the first word of a message; cargo right-aligns its own to twelve columns.
-        let is_cargos = plain.starts_with(' ');
-        match text.split(' ').next().unwrap_or_default() {
-            "Blocking" | "Downloaded" | "Downloading" | "Updating" if is_cargos => {
-                Self::Progress(text[..1].to_lowercase() + &text[1..])
-            }
-            "Adding" | "Building" | "Compiling" | "Dirty" | "Fetch" | "Finished" | "Fresh" | "Locking" | "Waiting"
-                if is_cargos =>
-            {
-                Self::Chatter
-            }
+        // rustc never indents the first word of a message; cargo right-aligns its own.
+        let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
+        match verb {
+            _ if !plain.starts_with(' ') => Self::Message(line.trim_end().to_owned()),
+            "Blocking" => Self::Progress(rest.to_owned()),
+            "Downloading" | "Updating" => Self::Progress(format!("{} {rest}", verb.to_lowercase())),
+            "Adding" | "Building" | "Compiling" | "Dirty" | "Downloaded" | "Fetch" | "Finished" | "Fresh"
+            | "Locking" | "Waiting" => Self::Chatter,
             _ => Self::Message(line.trim_end().to_owned()),
         }
     }
@@ -99,8 +96,10 @@ impl Meter {
         }
     }
 
+    /// Shows how far it is. A wait for another cargo is said at once, since nothing else comes until its end.
     pub(super) fn show(&mut self, text: &str) {
-        if text == self.last || !(self.live || self.written.elapsed() >= PAUSE) {
+        let is_due = self.live || text.starts_with("waiting") || self.written.elapsed() >= PAUSE;
+        if text == self.last || !is_due {
             return;
         }
         let line: String = format!("  {}: {text}", self.what).chars().take(78).collect();
@@ -140,7 +139,7 @@ mod tests {
         let line = "    Blocking waiting for file lock on build directory";
         assert_eq!(
             CargoLine::read(line),
-            progress("blocking waiting for file lock on build directory")
+            progress("waiting for file lock on build directory")
         );
     }
 
