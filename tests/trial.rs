@@ -7,15 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use kopf_tests::workspace;
 use serde_json::Value;
-
-fn workspace() -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    tests
-        .parent()
-        .expect("the tests are a folder of the workspace")
-        .to_owned()
-}
 
 /// The binary itself: `cargo run` would set `CARGO` anew.
 fn binary() -> &'static Path {

@@ -3,30 +3,25 @@
 //! What to do is decided by `intents::planning`; here it is done.
 
 use std::any::Any;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use jiff::Timestamp;
-use serde_json::Value;
-
+use super::fitting::{Fit, digest};
 use super::inventory::{Incoming, Inventory, Memory};
 use super::queueing;
 use crate::actions::application::{self, Applied};
-use crate::actions::execution::{self, ErrorsMode, Limits, Outcome};
-use crate::clients::events::{EventType as Severity, NewEvent};
+use crate::actions::execution::{Limits, Outcome};
 use crate::clients::fetching::Serving;
 use crate::clients::patching::Target;
 use crate::configs::progress::Record;
 use crate::engines::spans;
 use crate::engines::timers::Surroundings;
 use crate::intents::calling::Subject;
-use crate::intents::causes::Reason;
 use crate::intents::environment::Environment;
 use crate::intents::handlers::{EventHandler, TimerHandler};
-use crate::intents::invocation::{ChangeCall, EventCall};
-use crate::intents::planning::{self, FinalizerStep, Finished, Plan, Situation, Step, Storages};
-use crate::intents::registries::{Misfit, Registry};
+use crate::intents::invocation::EventCall;
+use crate::intents::planning::{self, FinalizerStep, Situation, Storages};
+use crate::intents::registries::Registry;
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::{EventType, ObjectReference};
@@ -34,7 +29,7 @@ use crate::structs::finalizers;
 use crate::structs::patches::{Patch, PatchContents};
 
 /// How often an object that waits for its timers to end is looked at, beside being woken by them.
-const TIMERS_CHECK: Duration = Duration::from_secs(60);
+pub(super) const TIMERS_CHECK: Duration = Duration::from_secs(60);
 
 /// What the worker does after a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +48,7 @@ pub(crate) enum Next {
 pub(crate) struct Object {
     key: Box<str>,
     /// The freshest known state.
-    current: Option<Body>,
+    pub(super) current: Option<Body>,
 }
 
 impl Object {
@@ -67,20 +62,11 @@ pub(crate) struct Processor {
     pub(crate) registry: Arc<Registry>,
     pub(crate) environment: Environment,
     pub(crate) inventory: Inventory,
-    storages: Storages,
+    pub(super) storages: Storages,
     serving: Mutex<Serving>,
 }
 
-type TypedSpec = Arc<dyn Any + Send + Sync>;
-
-/// Whether the typed handlers can be called.
-enum Fit {
-    Typed(TypedSpec),
-    /// They wait for a change of the object.
-    Hold,
-    /// Deletion is not theirs to hold up.
-    Release,
-}
+pub(super) type TypedSpec = Arc<dyn Any + Send + Sync>;
 
 impl Processor {
     pub(crate) fn new(registry: Arc<Registry>, environment: Environment) -> Self {
@@ -106,7 +92,7 @@ impl Processor {
         *self.serving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn target(&self, body: &Body) -> Target {
+    pub(super) fn target(&self, body: &Body) -> Target {
         self.environment.target(self.registry.reference, self.serving(), body)
     }
 
@@ -258,152 +244,6 @@ impl Processor {
         self.handle(object, memory, body, &spec, &plan, patch).await
     }
 
-    /// Calls the handlers that are due, and stores what came of it.
-    async fn handle(
-        &self,
-        object: &mut Object,
-        memory: &mut Memory,
-        body: &Body,
-        spec: &TypedSpec,
-        plan: &Plan,
-        patch: &Patch,
-    ) -> Next {
-        let mut finished = Vec::new();
-        for index in plan.pick(self.environment.settings.execution.lifecycle, fastrand_below) {
-            let Some(done) = self.call(plan, index, body, spec, patch).await else {
-                // The operator ends: what was not stored is done again by the next one.
-                return Next::Rest;
-            };
-            finished.push(done);
-        }
-        let gathered = patch.take();
-        let now = self.environment.clock.now();
-        let mut conclusion = planning::finish(plan, finished.clone(), &gathered, now);
-        let contents = PatchContents {
-            merge: conclusion.merge.clone(),
-            functions: gathered.functions,
-        };
-        let target = self.target(body);
-        let patience = self.environment.patience();
-        let mut applied = application::apply(&target, body, contents, &patience).await;
-        if let Applied::Refused(message) = &applied {
-            // The records must be stored whatever the handlers wanted to write, or they would be called for ever.
-            let failed = self.refused(plan, &finished, message, now);
-            conclusion = planning::finish(plan, failed, &PatchContents::default(), now);
-            let contents = PatchContents {
-                merge: conclusion.merge.clone(),
-                ..PatchContents::default()
-            };
-            applied = application::apply(&target, body, contents, &patience).await;
-        }
-        memory.handled_once |= conclusion.fully_handled;
-        memory.deletion_done |= conclusion.done && plan.reason == Reason::Delete;
-        let patched = match applied {
-            Applied::Patched(after) => {
-                let changed = after.resource_version() != body.resource_version();
-                memory.version = after.resource_version().map(Into::into);
-                object.current = Some(after);
-                changed
-            }
-            Applied::Nothing => false,
-            Applied::Gone | Applied::Interrupted => return Next::Rest,
-            Applied::Refused(message) => {
-                tracing::error!(
-                    name = body.name(),
-                    "The API server refuses to store the progress: {message}"
-                );
-                return Next::After(self.environment.settings.execution.default_backoff);
-            }
-        };
-        if conclusion.release_finalizer && !memory.timers.are_alive() {
-            let freshest = object.current.clone().unwrap_or_else(|| body.clone());
-            return self.release(object, &freshest).await;
-        }
-        match conclusion.delay {
-            // The answer may hold somebody else's change: the next cycle looks at it at once.
-            _ if patched => Next::Again,
-            Some(Duration::ZERO) => Next::Again,
-            Some(delay) => Next::After(delay),
-            None if body.deletion_timestamp().is_some() && memory.timers.are_alive() => Next::After(TIMERS_CHECK),
-            None => Next::Rest,
-        }
-    }
-
-    async fn call(&self, plan: &Plan, index: usize, body: &Body, spec: &TypedSpec, patch: &Patch) -> Option<Finished> {
-        let step = &plan.steps[index];
-        let handler = &self.registry.changes[step.handler];
-        let about = ObjectReference::to(body);
-        let span = spans::handler_span(self.environment.number, &handler.id, &about);
-        let outcome = if let planning::Readiness::Refused(message) = &step.readiness {
-            Outcome::Permanent {
-                message: message.clone(),
-            }
-        } else {
-            let subject = Subject {
-                environment: &self.environment,
-                body,
-                spec,
-                patch,
-            };
-            let extras = (&handler.param, Stopped::default());
-            let arguments = |common| ChangeCall {
-                common,
-                reason: plan.reason,
-                old: step.old.clone(),
-                new: step.new.clone(),
-                diff: step.diff.clone(),
-            };
-            subject
-                .call(
-                    &handler.call,
-                    &step.record,
-                    &handler.limits,
-                    extras,
-                    span.clone(),
-                    arguments,
-                )
-                .await?
-        };
-        let result = outcome.result().cloned();
-        let finished = self.conclude(step, index, outcome, result, self.environment.clock.now());
-        span.in_scope(|| spans::report(&handler.id, &finished.verdict, &finished.record));
-        Some(finished)
-    }
-
-    fn conclude(&self, step: &Step, index: usize, outcome: Outcome, result: Option<Value>, now: Timestamp) -> Finished {
-        let backoff = self.environment.settings.execution.default_backoff;
-        let limits = &self.registry.changes[step.handler].limits;
-        let (record, verdict) = execution::conclude(
-            step.record.clone(),
-            outcome,
-            limits,
-            ErrorsMode::Temporary,
-            backoff,
-            now,
-        );
-        Finished {
-            step: index,
-            record,
-            verdict,
-            result,
-        }
-    }
-
-    /// The handlers whose patch was refused have failed, however they saw it themselves.
-    fn refused(&self, plan: &Plan, finished: &[Finished], message: &str, now: Timestamp) -> Vec<Finished> {
-        let fail = |done: &Finished| {
-            let step = &plan.steps[done.step];
-            let outcome = Outcome::Arbitrary {
-                message: format!("the API server refused the patch: {message}"),
-            };
-            let failed = self.conclude(step, done.step, outcome, None, now);
-            let id = &self.registry.changes[step.handler].id;
-            spans::report(id, &failed.verdict, &failed.record);
-            failed
-        };
-        finished.iter().map(fail).collect()
-    }
-
     /// Starts and stops timers; says whether any of them needs the finalizer (Z-2, Z-10).
     fn tend_timers(self: &Arc<Self>, object: &Object, memory: &mut Memory, body: &Body, spec: &TypedSpec) -> bool {
         if self.registry.timers.is_empty() {
@@ -446,58 +286,6 @@ impl Processor {
         }
     }
 
-    /// Finds a spec for the typed handlers. An object that does not fit never stops the others of its kind.
-    fn fit(&self, body: &Body, memory: &mut Memory) -> Fit {
-        let misfit = match (self.registry.parse_spec)(body) {
-            Ok(spec) => {
-                memory.reported = None;
-                return Fit::Typed(spec);
-            }
-            Err(misfit) => misfit,
-        };
-        let deleting = body.deletion_timestamp().is_some();
-        if !deleting || !finalizers::is_present(body, &self.storages.finalizer) {
-            self.report(body, memory, &misfit, "its handlers wait until it is changed");
-            return Fit::Hold;
-        }
-        if !planning::deletion_is_awaited(&self.registry.changes, body) {
-            return Fit::Release;
-        }
-        // What was handled last did fit: deletion can work with it.
-        let last = self
-            .storages
-            .diffbase
-            .fetch(body)
-            .and_then(|essence| (self.registry.parse_spec)(&Body::new(essence)).ok());
-        if let Some(spec) = last {
-            return Fit::Typed(spec);
-        }
-        let advice = format!(
-            "its deletion waits: mend the object, or take the finalizer {} from it by hand",
-            self.storages.finalizer
-        );
-        self.report(body, memory, &misfit, &advice);
-        Fit::Hold
-    }
-
-    /// Says once per change that an object does not fit, in the log and as a Kubernetes event.
-    fn report(&self, body: &Body, memory: &mut Memory, misfit: &Misfit, advice: &str) {
-        let digest = digest(&(body.spec(), body.deletion_timestamp()));
-        if memory.reported.replace(digest) == Some(digest) {
-            return;
-        }
-        let about = ObjectReference::to(body);
-        let message = format!("The object does not fit its type at {misfit}; {advice}");
-        spans::handler_span(0, "", &about).in_scope(|| tracing::warn!("{message}"));
-        (self.environment.sink)(NewEvent {
-            about,
-            event_type: Severity::Warning,
-            reason: "InvalidSpec".into(),
-            message,
-            at: self.environment.clock.now(),
-        });
-    }
-
     /// Sends what raw-event handlers gathered.
     async fn send(&self, object: &mut Object, body: &Body, contents: PatchContents) -> Next {
         if contents.is_empty() {
@@ -519,7 +307,7 @@ impl Processor {
     }
 
     /// Takes our finalizer away, guarded; then the object is deleted, or free of us.
-    async fn release(&self, object: &mut Object, body: &Body) -> Next {
+    pub(super) async fn release(&self, object: &mut Object, body: &Body) -> Next {
         let remove = |body: &Body| Ok(finalizers::remove(body, &self.storages.finalizer).unwrap_or_default());
         let applied =
             application::guarded(&self.target(body), body.clone(), remove, &self.environment.patience()).await;
@@ -564,16 +352,6 @@ fn is_newer(version: Option<&str>, known: Option<&str>) -> bool {
         (Ok(version), Ok(known)) => version > known,
         _ => version != known,
     }
-}
-
-fn fastrand_below(limit: usize) -> usize {
-    fastrand::usize(..limit)
-}
-
-fn digest(value: &impl std::fmt::Debug) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    format!("{value:?}").hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

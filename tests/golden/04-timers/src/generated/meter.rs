@@ -117,5 +117,5 @@ pub struct MeterStatus {
 #[serde(rename_all = "camelCase")]
 pub struct MeasureResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<i64>,
+    pub reading: Option<String>,
 }

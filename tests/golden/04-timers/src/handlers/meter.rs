@@ -10,7 +10,9 @@ use crate::generated::meter::{MeasureResult, Meter};
 pub async fn measure(Timer { name, .. }: Timer<Meter>) -> HandlerResult<MeasureResult> {
     tracing::info!("Checking Meter {name}");
     // TODO: look at the world and act on it.
-    Ok(MeasureResult::default())
+    Ok(MeasureResult {
+        reading: Some(format!("measure of {name} is done")),
+    })
 }
 
 /// Runs every minute, once nothing has changed it for 3 seconds, for each `Meter`.

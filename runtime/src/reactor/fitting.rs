@@ -1,0 +1,83 @@
+//! Whether an object can be handed to its typed handlers. One that cannot never stops the others of its kind.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use super::inventory::Memory;
+use super::processing::{Processor, TypedSpec};
+use crate::clients::events::{EventType, NewEvent};
+use crate::engines::spans;
+use crate::intents::planning;
+use crate::intents::registries::Misfit;
+use crate::structs::bodies::Body;
+use crate::structs::events::ObjectReference;
+use crate::structs::finalizers;
+
+/// Whether the typed handlers can be called.
+pub(super) enum Fit {
+    Typed(TypedSpec),
+    /// They wait for a change of the object.
+    Hold,
+    /// Deletion is not theirs to hold up.
+    Release,
+}
+
+impl Processor {
+    /// Finds a spec for the typed handlers. An object that does not fit never stops the others of its kind.
+    pub(super) fn fit(&self, body: &Body, memory: &mut Memory) -> Fit {
+        let misfit = match (self.registry.parse_spec)(body) {
+            Ok(spec) => {
+                memory.reported = None;
+                return Fit::Typed(spec);
+            }
+            Err(misfit) => misfit,
+        };
+        let deleting = body.deletion_timestamp().is_some();
+        if !deleting || !finalizers::is_present(body, &self.storages.finalizer) {
+            self.report(body, memory, &misfit, "its handlers wait until it is changed");
+            return Fit::Hold;
+        }
+        if !planning::deletion_is_awaited(&self.registry.changes, body) {
+            return Fit::Release;
+        }
+        // What was handled last did fit: deletion can work with it.
+        let last = self
+            .storages
+            .diffbase
+            .fetch(body)
+            .and_then(|essence| (self.registry.parse_spec)(&Body::new(essence)).ok());
+        if let Some(spec) = last {
+            return Fit::Typed(spec);
+        }
+        let advice = format!(
+            "its deletion waits: mend the object, or take the finalizer {} from it by hand",
+            self.storages.finalizer
+        );
+        self.report(body, memory, &misfit, &advice);
+        Fit::Hold
+    }
+
+    /// Says once per change that an object does not fit, in the log and as a Kubernetes event.
+    pub(super) fn report(&self, body: &Body, memory: &mut Memory, misfit: &Misfit, advice: &str) {
+        let digest = digest(&(body.spec(), body.deletion_timestamp()));
+        if memory.reported.replace(digest) == Some(digest) {
+            return;
+        }
+        let about = ObjectReference::to(body);
+        let message = format!("The object does not fit its type at {misfit}; {advice}");
+        spans::handler_span(0, "", &about).in_scope(|| tracing::warn!("{message}"));
+        (self.environment.sink)(NewEvent {
+            about,
+            event_type: EventType::Warning,
+            reason: "InvalidSpec".into(),
+            message,
+            at: self.environment.clock.now(),
+        });
+    }
+}
+
+/// Tells two states apart, in memory only.
+pub(super) fn digest(value: &impl std::fmt::Debug) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{value:?}").hash(&mut hasher);
+    hasher.finish()
+}

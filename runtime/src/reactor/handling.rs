@@ -1,0 +1,176 @@
+//! The change handlers of a cycle: calling those that are due, storing what came of it.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tracing::Span;
+
+use super::inventory::Memory;
+use super::processing::{Next, Object, Processor, TIMERS_CHECK, TypedSpec};
+use crate::actions::application::{self, Applied};
+use crate::actions::execution::{self, ErrorsMode, Outcome};
+use crate::engines::spans;
+use crate::intents::calling::Subject;
+use crate::intents::causes::Reason;
+use crate::intents::invocation::ChangeCall;
+use crate::intents::planning::{self, Finished, Plan, Step};
+use crate::intents::stoppers::Stopped;
+use crate::structs::bodies::Body;
+use crate::structs::events::ObjectReference;
+use crate::structs::patches::{Patch, PatchContents};
+
+impl Processor {
+    /// Calls the handlers that are due, and stores what came of it.
+    pub(super) async fn handle(
+        &self,
+        object: &mut Object,
+        memory: &mut Memory,
+        body: &Body,
+        spec: &TypedSpec,
+        plan: &Plan,
+        patch: &Patch,
+    ) -> Next {
+        let mut finished = Vec::new();
+        for index in plan.pick(self.environment.settings.execution.lifecycle, fastrand_below) {
+            let Some(done) = self.call(plan, index, body, spec, patch).await else {
+                // The operator ends: what was not stored is done again by the next one.
+                return Next::Rest;
+            };
+            finished.push(done);
+        }
+        let gathered = patch.take();
+        let now = self.environment.clock.now();
+        let mut conclusion = planning::finish(plan, finished.clone(), &gathered, now);
+        let contents = PatchContents {
+            merge: conclusion.merge.clone(),
+            functions: gathered.functions,
+        };
+        let target = self.target(body);
+        let patience = self.environment.patience();
+        let mut applied = application::apply(&target, body, contents, &patience).await;
+        if let Applied::Refused(message) = &applied {
+            // The records must be stored whatever the handlers wanted to write, or they would be called for ever.
+            let failed = self.refused(plan, &finished, body, message, now);
+            conclusion = planning::finish(plan, failed, &PatchContents::default(), now);
+            let contents = PatchContents {
+                merge: conclusion.merge.clone(),
+                ..PatchContents::default()
+            };
+            applied = application::apply(&target, body, contents, &patience).await;
+        }
+        memory.handled_once |= conclusion.fully_handled;
+        memory.deletion_done |= conclusion.done && plan.reason == Reason::Delete;
+        let patched = match applied {
+            Applied::Patched(after) => {
+                let changed = after.resource_version() != body.resource_version();
+                memory.version = after.resource_version().map(Into::into);
+                object.current = Some(after);
+                changed
+            }
+            Applied::Nothing => false,
+            Applied::Gone | Applied::Interrupted => return Next::Rest,
+            Applied::Refused(message) => {
+                tracing::error!(
+                    name = body.name(),
+                    "The API server refuses to store the progress: {message}"
+                );
+                return Next::After(self.environment.settings.execution.default_backoff);
+            }
+        };
+        if conclusion.release_finalizer && !memory.timers.are_alive() {
+            let freshest = object.current.clone().unwrap_or_else(|| body.clone());
+            return self.release(object, &freshest).await;
+        }
+        match conclusion.delay {
+            // The answer may hold somebody else's change: the next cycle looks at it at once.
+            _ if patched => Next::Again,
+            Some(Duration::ZERO) => Next::Again,
+            Some(delay) => Next::After(delay),
+            None if body.deletion_timestamp().is_some() && memory.timers.are_alive() => Next::After(TIMERS_CHECK),
+            None => Next::Rest,
+        }
+    }
+
+    async fn call(&self, plan: &Plan, index: usize, body: &Body, spec: &TypedSpec, patch: &Patch) -> Option<Finished> {
+        let step = &plan.steps[index];
+        let handler = &self.registry.changes[step.handler];
+        let span = self.span(&handler.id, body);
+        let outcome = if let planning::Readiness::Refused(message) = &step.readiness {
+            Outcome::Permanent {
+                message: message.clone(),
+            }
+        } else {
+            let subject = Subject {
+                environment: &self.environment,
+                body,
+                spec,
+                patch,
+            };
+            let extras = (&handler.param, Stopped::default());
+            let arguments = |common| ChangeCall {
+                common,
+                reason: plan.reason,
+                old: step.old.clone(),
+                new: step.new.clone(),
+                diff: step.diff.clone(),
+            };
+            subject
+                .call(
+                    &handler.call,
+                    &step.record,
+                    &handler.limits,
+                    extras,
+                    span.clone(),
+                    arguments,
+                )
+                .await?
+        };
+        let result = outcome.result().cloned();
+        let finished = self.conclude(step, index, outcome, result, self.environment.clock.now());
+        span.in_scope(|| spans::report(&handler.id, &finished.verdict, &finished.record));
+        Some(finished)
+    }
+
+    fn conclude(&self, step: &Step, index: usize, outcome: Outcome, result: Option<Value>, now: Timestamp) -> Finished {
+        let backoff = self.environment.settings.execution.default_backoff;
+        let limits = &self.registry.changes[step.handler].limits;
+        let (record, verdict) = execution::conclude(
+            step.record.clone(),
+            outcome,
+            limits,
+            ErrorsMode::Temporary,
+            backoff,
+            now,
+        );
+        Finished {
+            step: index,
+            record,
+            verdict,
+            result,
+        }
+    }
+
+    /// The handlers whose patch was refused have failed, however they saw it themselves.
+    fn refused(&self, plan: &Plan, finished: &[Finished], body: &Body, message: &str, now: Timestamp) -> Vec<Finished> {
+        let fail = |done: &Finished| {
+            let step = &plan.steps[done.step];
+            let outcome = Outcome::Arbitrary {
+                message: format!("the API server refused the patch: {message}"),
+            };
+            let failed = self.conclude(step, done.step, outcome, None, now);
+            self.span(&step.id, body)
+                .in_scope(|| spans::report(&step.id, &failed.verdict, &failed.record));
+            failed
+        };
+        finished.iter().map(fail).collect()
+    }
+
+    fn span(&self, id: &str, body: &Body) -> Span {
+        spans::handler_span(self.environment.number, id, &ObjectReference::to(body))
+    }
+}
+
+fn fastrand_below(limit: usize) -> usize {
+    fastrand::usize(..limit)
+}
