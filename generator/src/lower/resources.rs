@@ -8,6 +8,7 @@ use crate::naming;
 use crate::spec::{ResourceSpec, Spanned};
 
 pub(super) fn resources(specs: &[ResourceSpec], faults: &mut Faults) -> Vec<Resource> {
+    check_listed_once(specs, faults);
     check_modules(specs, faults);
     let resources: Vec<Resource> = specs.iter().filter_map(|spec| resource(spec, specs, faults)).collect();
     check_shared_names(specs, &resources, faults);
@@ -59,10 +60,10 @@ fn module(spec: &ResourceSpec) -> String {
         .map_or_else(|| naming::module_name(&spec.kind.value), |module| module.value.clone())
 }
 
-/// Kinds of one name are told apart by their modules, whatever their order.
+/// Kinds of one name are told apart by their modules, whatever their order; one that needs no `module` keeps its name.
 fn type_name(spec: &ResourceSpec, all: &[ResourceSpec], module: &str) -> String {
     let alone = all.iter().filter(|other| other.kind.value == spec.kind.value).count() == 1;
-    naming::kind_type_name(&if alone {
+    naming::kind_type_name(&if alone || module == naming::module_name(&spec.kind.value) {
         spec.kind.value.clone()
     } else {
         naming::pascal_case(module)
@@ -81,19 +82,51 @@ fn check_modules(specs: &[ResourceSpec], faults: &mut Faults) {
         let Some(other) = specs[..index].iter().find(|other| self::module(other) == module) else {
             continue;
         };
-        let same = other.kind.value == spec.kind.value && other.api_version.value == spec.api_version.value;
+        if is_same_kind(spec, other) {
+            continue;
+        }
         let span = spec.module.as_ref().map_or(spec.kind.span, |module| module.span);
-        faults.push(if same {
-            let message = format!("`{}` of `{}` is listed twice", spec.kind.value, spec.api_version.value);
-            Diagnostic::error(Code::Duplicate, span, message).help("put all its handlers into one entry")
+        let message = format!("two kinds would share the module `{module}`");
+        let group = spec.api_version.value.split('.').next().unwrap_or_default();
+        let help = format!(
+            "give one a name of its own, such as `module: {}_{module}`",
+            naming::snake_case(group)
+        );
+        faults.push(Diagnostic::error(Code::ModuleName, span, message).help(help));
+    }
+}
+
+fn group(spec: &ResourceSpec) -> &str {
+    spec.api_version.value.split_once('/').map_or("", |(group, _)| group)
+}
+
+fn is_same_kind(one: &ResourceSpec, other: &ResourceSpec) -> bool {
+    group(one) == group(other) && one.kind.value == other.kind.value
+}
+
+/// A kind has one CRD and one place in the registry, whatever its versions and modules are.
+fn check_listed_once(specs: &[ResourceSpec], faults: &mut Faults) {
+    for (index, spec) in specs.iter().enumerate() {
+        let Some(other) = specs[..index].iter().find(|other| is_same_kind(spec, other)) else {
+            continue;
+        };
+        let kind = &spec.kind;
+        let fault = |message: String| Diagnostic::error(Code::Duplicate, kind.span, message);
+        faults.push(if spec.api_version.value == other.api_version.value {
+            fault(format!(
+                "`{}` of `{}` is listed twice",
+                kind.value, spec.api_version.value
+            ))
+            .help("put all its handlers into one entry")
         } else {
-            let message = format!("two kinds would share the module `{module}`");
-            let group = spec.api_version.value.split('.').next().unwrap_or_default();
-            let help = format!(
-                "give one a name of its own, such as `module: {}_{module}`",
-                naming::snake_case(group)
-            );
-            Diagnostic::error(Code::ModuleName, span, message).help(help)
+            let (first, second) = (&other.api_version.value, &spec.api_version.value);
+            fault(format!("`{}` is listed as `{first}` and as `{second}`", kind.value)).help(
+                if spec.spec.is_some() || other.spec.is_some() {
+                    "several versions of a kind need `versions`, which is not supported yet: keep one of the entries"
+                } else {
+                    "every version shows the same objects: put all handlers into one entry"
+                },
+            )
         });
     }
 }

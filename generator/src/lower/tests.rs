@@ -1,5 +1,7 @@
 //! Whole specs, resolved.
 
+mod names;
+
 use serde_json::{Value, json};
 
 use super::lower;

@@ -303,16 +303,19 @@ impl Lowering<'_, '_> {
 fn variants(values: Vec<String>) -> Vec<(String, String)> {
     let mut variants: Vec<(String, String)> = Vec::new();
     for (index, value) in values.into_iter().enumerate() {
-        let position = index + 1;
+        let mut number = index + 1;
         let wanted = naming::variant_name(&value).unwrap_or_else(|| {
             if value.is_empty() {
                 "Empty".to_string()
             } else {
-                format!("Value{position}")
+                format!("Value{number}")
             }
         });
-        let taken = variants.iter().any(|(_, name)| *name == wanted);
-        let name = if taken { format!("{wanted}{position}") } else { wanted };
+        let mut name = wanted.clone();
+        while variants.iter().any(|(_, other)| *other == name) {
+            name = format!("{wanted}{number}");
+            number += 1;
+        }
         variants.push((value, name));
     }
     variants
@@ -332,5 +335,29 @@ fn misplaced(option: &FieldOption, schema: &Schema, fitting: &[&str]) -> Diagnos
         fault.help(format!("{name} takes no limits"))
     } else {
         fault.help(format!("{name} takes {}", listed(fitting.iter().copied())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variants;
+
+    #[test]
+    fn variants_are_distinct() {
+        for values in [
+            vec!["a3", "a", "A"],
+            vec!["A", "a", "a2", "a3", "a-2"],
+            vec!["", "empty", "Empty"],
+            vec!["?", "!", "value1", "value2", "Value 2"],
+        ] {
+            let mut names: Vec<String> = variants(values.iter().map(ToString::to_string).collect())
+                .into_iter()
+                .map(|(_, name)| name)
+                .collect();
+            names.sort();
+            let count = names.len();
+            names.dedup();
+            assert_eq!(names.len(), count, "{values:?}: {names:?}");
+        }
     }
 }
