@@ -1,6 +1,7 @@
 //! The model as files.
 
 mod docs;
+mod expectation;
 mod handlers;
 mod manifests;
 mod operator_test;

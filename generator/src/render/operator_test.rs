@@ -3,10 +3,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::expectation::expectation;
+use super::owner;
 use super::yaml::{Yaml, documents, map};
-use super::{owner, types};
 use crate::fileset::{Class, FileSet};
-use crate::model::{ChangeType, Handler, HandlerType, Operator, Origin, Resource};
+use crate::model::{Operator, Origin, Resource};
 use crate::rustfmt::{WIDTH, version_order};
 use crate::template::fill;
 
@@ -22,6 +23,7 @@ struct Test {
     result: Option<String>,
     scene: Option<String>,
     edits: Option<String>,
+    goes_away: bool,
     has_crds: bool,
 }
 
@@ -57,21 +59,18 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
     ));
     uses.sort_by(|(a, _), (b, _)| version_order(a, b));
 
-    let is_recorded = !resource.handlers.is_empty()
-        && resource
-            .functions
-            .iter()
-            .any(|function| !function.change_types.is_empty());
+    let expected = expectation(operator, resource, &resource.samples[0]);
     let prefix = &operator.persistence.prefix;
     let values = Test {
         uses: uses.into_iter().map(|(_, line)| line).collect(),
         type_name: type_name.to_owned(),
         namespace: namespace(resource),
-        is_recorded,
+        is_recorded: expected.is_recorded,
         last_handled: constant("LAST_HANDLED", &format!("{prefix}/last-handled-configuration")),
-        result: first_result(resource).map(|key| constant("RESULT", &key)),
+        result: expected.result.map(|key| constant("RESULT", &key)),
         scene: scene(resource),
-        edits: edits(&resource.samples[0].then).filter(|_| is_recorded),
+        edits: edits(&expected.edits),
+        goes_away: expected.goes_away,
         has_crds: operator
             .resources
             .iter()
@@ -96,33 +95,12 @@ fn namespace(resource: &Resource) -> String {
 
 fn constant(name: &str, text: &str) -> String {
     let line = format!("const {name}: &str = {text:?};");
-    if line.len() <= WIDTH {
+    let broken = format!("    {text:?};");
+    // What fits on no line is left alone by rustfmt.
+    if line.len() <= WIDTH || broken.len() > WIDTH {
         line
     } else {
-        format!("const {name}: &str =\n    {text:?};")
-    }
-}
-
-/// Where the result of a function is stored that is called for each new object.
-fn first_result(resource: &Resource) -> Option<String> {
-    let Origin::Own(own) = &resource.origin else {
-        return None;
-    };
-    let returns = |name: &str| {
-        let function = resource.functions.iter().find(|function| function.name == name)?;
-        types::result_place(own, function.returns.as_ref()?).map(str::to_owned)
-    };
-    let created = |handler: &&Handler| handler.handler_type == HandlerType::Change(ChangeType::Create);
-    let handlers = resource
-        .handlers
-        .iter()
-        .filter(created)
-        .map(|handler| handler.function.as_str());
-    let timers = resource.timers.iter().map(|timer| timer.function.as_str());
-    match handlers.clone().find_map(returns) {
-        Some(key) => Some(key),
-        None if resource.handlers.is_empty() => timers.into_iter().find_map(returns),
-        None => None,
+        format!("const {name}: &str =\n{broken}")
     }
 }
 

@@ -190,6 +190,9 @@ fn summary(trial: &Trial<'_>, screen: Screen, journal: &Journal<'_>) -> Status {
     let failures = journal.failures();
     if failures.is_empty() {
         screen.verdict(true, &format!("done: {done}, no failures"));
+        if journal.all_calls() == 0 {
+            output::warn("no handler was called: give `samples` an object that the filters of a handler let through");
+        }
         let next = format!("  make it yours: kopf-gen new {}", trial.spec.display());
         output::say(&screen.paint(&next, Tone::Quiet));
         return Status::Done;

@@ -30,7 +30,7 @@ async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
 
     let sample = manifests("deploy/samples")?
         .into_iter()
-        .find(|object| object["kind"] == KIND.kind)
+        .find(|object| object["apiVersion"] == KIND.api_version() && object["kind"] == KIND.kind)
         .ok_or("deploy/samples holds no object of the kind")?;
     let name = sample["metadata"]["name"]
         .as_str()
