@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::patterns::in_words;
+use super::patterns::{in_words, matches};
 
 /// A misfit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Check {
         let length = text.chars().count() as u64;
         self.bounds(schema, "minLength", "maxLength", length, "characters");
         if let Some(pattern) = schema.get("pattern").and_then(Value::as_str)
-            && regex::Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
+            && matches(pattern, text) == Some(false)
         {
             self.misfit(format!("cannot be `{text}`, which {}", in_words(pattern)));
         }

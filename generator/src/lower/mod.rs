@@ -8,6 +8,7 @@ mod functions;
 mod operator;
 mod paths;
 mod patterns;
+mod re2;
 mod resources;
 mod results;
 mod samples;
