@@ -2,6 +2,7 @@
 
 mod fitting;
 mod handling;
+mod refusals;
 mod retries;
 mod streams;
 mod takeover;

@@ -1,10 +1,12 @@
 //! Sends what a cycle gathered: up to four requests, in order, until the API has taken or refused them.
 //!
-//! A transport error, a 5xx, a 429, a 401 or a 403 is waited out, with the delays of `queueing.error_delays`: the
-//! patch is kept and sent again, and the handlers behind it are not called again. A refusal is told apart from
-//! a conflict by a fresh read (A-10 and its *Improve on*): after a conflict the transformation functions run on the
+//! A transport error, a 5xx, a 429 or a 401 is waited out, with the delays of `queueing.error_delays`: the patch is
+//! kept and sent again, and the handlers behind it are not called again. A 403 is an answer if it stays. A
+//! refusal is told apart from a conflict by a fresh read (A-10 and its *Improve on*): after a conflict the transformation functions run on the
 //! fresh body, and what the server finds invalid is given up and reported.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -28,7 +30,7 @@ pub(crate) enum Applied {
     Gone,
     /// The server will not take it.
     Refused(String),
-    /// The operator stops before the API could be reached.
+    /// Whoever wanted it is to end, and the API could not be reached so far.
     Interrupted,
 }
 
@@ -37,11 +39,18 @@ pub(crate) enum Applied {
 pub(crate) struct Patience {
     /// Delays between attempts; the last one repeats. None at all means a second.
     pub(crate) delays: Vec<Duration>,
+    /// Ends the waiting between two attempts.
     pub(crate) stopping: CancellationToken,
+    /// Ends also an attempt that is under way.
+    pub(crate) abort: CancellationToken,
 }
 
 /// Conflicts in a row after which another writer is taken for a permanent adversary.
 const MOST_CONFLICTS: usize = 10;
+/// Attempts at what is forbidden before it is taken for an answer, as many as Kopf makes.
+const MOST_FORBIDDEN: usize = 9;
+/// The longest wait: whatever was broken, the first write comes soon after it is mended.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Applies a whole patch to an object whose freshest known state is `body`.
 pub(crate) async fn apply(target: &Target, body: &Body, contents: PatchContents, patience: &Patience) -> Applied {
@@ -50,13 +59,9 @@ pub(crate) async fn apply(target: &Target, body: &Body, contents: PatchContents,
     let mut freshest = None;
     for (to_status, part) in [(false, main), (true, status)] {
         let Some(part) = part else { continue };
-        match send(target, patience, PatchType::Merge, to_status, &part).await {
+        match merge(target, patience, to_status, &part).await {
             Ok(Some(body)) => {
-                let lost = lost(&part, &body);
-                if !lost.is_empty() {
-                    let paths = lost.join(", ");
-                    tracing::warn!("The API server did not keep {paths}; does the schema of the kind have it?");
-                }
+                report_lost(target, &part, &body);
                 freshest = Some(body);
             }
             Ok(None) => return Applied::Interrupted,
@@ -73,6 +78,27 @@ pub(crate) async fn apply(target: &Target, body: &Body, contents: PatchContents,
         }
     }
     freshest.map_or(Applied::Nothing, Applied::Patched)
+}
+
+async fn merge(target: &Target, patience: &Patience, to_status: bool, part: &Value) -> Result<Option<Body>, ApiError> {
+    match send(target, patience, PatchType::Merge, to_status, part).await {
+        // Either the object is gone or its kind has lost the subresource; the main URL tells.
+        Err(error) if to_status && error.is_not_found() => send(target, patience, PatchType::Merge, false, part).await,
+        answer => answer,
+    }
+}
+
+/// Says once per kind and path what the server did not keep (B-049).
+fn report_lost(target: &Target, part: &Value, after: &Body) {
+    static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    for path in lost(part, after) {
+        let kind = target.reference.kind;
+        let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.insert(format!("{kind} {path}")) {
+            let name = &target.name;
+            tracing::warn!("The API server did not keep {path} of {kind} {name}; does the schema of the kind have it?");
+        }
+    }
 }
 
 /// What was patched and is not there afterwards: pruned by the kind's schema, for the most part.
@@ -133,7 +159,8 @@ pub(crate) async fn guarded(
             };
         };
         match reread(target, patience).await {
-            Ok(Some(fresh)) if fresh.resource_version() == body.resource_version() => {
+            // A failed test is told as invalid, like all that is invalid; only a fresh read tells them apart.
+            Ok(Some(fresh)) if !refusal.is_conflict() && fresh.resource_version() == body.resource_version() => {
                 return Applied::Refused(refusal.message);
             }
             Ok(Some(fresh)) => body = fresh,
@@ -154,34 +181,68 @@ async fn send(
     to_status: bool,
     patch: &Value,
 ) -> Result<Option<Body>, ApiError> {
-    patience.outlast(|| target.patch(patch_type, to_status, patch)).await
+    // A conflict of a merge patch is the server's own and passes; that of JSON operations asks for other ones.
+    let conflicts_pass = patch_type == PatchType::Merge;
+    patience
+        .outlast(target, conflicts_pass, || target.patch(patch_type, to_status, patch))
+        .await
 }
 
 async fn reread(target: &Target, patience: &Patience) -> Result<Option<Body>, ApiError> {
-    patience.outlast(|| target.get()).await
+    patience.outlast(target, true, || target.get()).await
 }
 
 impl Patience {
-    /// Repeats a request until the server decides about it; `None` if the operator stops meanwhile.
-    async fn outlast<F>(&self, request: impl Fn() -> F) -> Result<Option<Body>, ApiError>
+    /// Gives up as soon as this token says so.
+    pub(crate) fn until(self, stopping: CancellationToken) -> Self {
+        Self { stopping, ..self }
+    }
+
+    /// Repeats a request until the server decides about it; `None` if that is not waited for any longer.
+    async fn outlast<F>(
+        &self,
+        target: &Target,
+        conflicts_pass: bool,
+        request: impl Fn() -> F,
+    ) -> Result<Option<Body>, ApiError>
     where
         F: Future<Output = Result<Body, ApiError>>,
     {
         let mut delays = self.delays.iter().copied();
         let mut delay = Duration::from_secs(1);
+        let (mut failures, mut forbidden) = (0_usize, 0_usize);
         loop {
-            match request().await {
-                Ok(body) => return Ok(Some(body)),
-                Err(error) if error.is_refusal() || error.is_not_found() => return Err(error),
-                Err(error) => {
-                    delay = delays.next().unwrap_or(delay);
-                    let wait = delay.max(error.retry_after.unwrap_or_default());
-                    tracing::warn!(%error, "Cannot patch; trying again in {} s", wait.as_secs_f32());
-                    tokio::select! {
-                        () = tokio::time::sleep(wait) => {}
-                        () = self.stopping.cancelled() => return Ok(None),
+            let answer = tokio::select! {
+                answer = request() => answer,
+                () = self.abort.cancelled() => return Ok(None),
+            };
+            let error = match answer {
+                Ok(body) => {
+                    if failures > 0 {
+                        tracing::info!(name = target.name, failures, "Patched at last");
                     }
+                    return Ok(Some(body));
                 }
+                Err(error) => error,
+            };
+            forbidden += usize::from(error.is_forbidden());
+            let decided = error.is_refusal() || error.is_not_found() || (error.is_conflict() && !conflicts_pass);
+            if decided || forbidden >= MOST_FORBIDDEN {
+                return Err(error);
+            }
+            // Said once per outage and object.
+            if failures == 0 {
+                tracing::warn!(name = target.name, %error, "Cannot patch; trying again until it is possible");
+            } else {
+                tracing::debug!(name = target.name, %error, failures, "Still cannot patch");
+            }
+            failures += 1;
+            delay = delays.next().unwrap_or(delay);
+            // Half of the wait is random, so that many objects do not come back at the same moment.
+            let jittered = delay.min(LONGEST_WAIT).mul_f64(0.5 + fastrand::f64() / 2.0);
+            tokio::select! {
+                () = tokio::time::sleep(jittered.max(error.retry_after.unwrap_or_default())) => {}
+                () = self.stopping.cancelled() => return Ok(None),
             }
         }
     }

@@ -1,29 +1,47 @@
 //! One call of a user's function: caught when it panics, interrupted when its time is up.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use tokio::task_local;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
 use super::classification::classify;
 use super::execution::Outcome;
 
+task_local! {
+    /// Whether the call has handed its work to a thread, which nothing can interrupt.
+    static BLOCKING: Cell<bool>;
+}
+
+/// Says that the current call runs a blocking function: its time limit waits for it (K-12, E-10).
+///
+/// Else the function would run on unseen, beside the next attempt (T-13).
+pub(crate) fn mark_blocking() {
+    // Outside of a call, in a unit test for instance, there is no limit.
+    let _ = BLOCKING.try_with(|blocking| blocking.set(true));
+}
+
 /// How a call ended.
 #[derive(Debug)]
 pub(crate) enum Invoked {
     /// The function answered, or panicked, which is an arbitrary error.
     Returned(Outcome),
-    /// The time was up; the function stopped at an await point and its patch must not be sent (E-10).
+    /// The time was up; the async function stopped at an await point and its patch must not be sent (E-10).
     TimedOut(Outcome),
     /// The operator ends and could not wait any longer.
     Aborted,
 }
 
 /// Calls a function in `span`; `abort` drops it where it stands.
+///
+/// A blocking function is waited for even when its time is up, and then its own outcome counts, as in Kopf (E-10).
 pub(crate) async fn invoke(
     start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send,
     span: Span,
@@ -34,11 +52,16 @@ pub(crate) async fn invoke(
     let work = async { start().await }.instrument(span);
     let work = AssertUnwindSafe(work).catch_unwind();
     let limited = async {
-        match timeout {
-            Some(timeout) => tokio::time::timeout(timeout, work).await,
-            None => Ok(work.await),
+        let Some(timeout) = timeout else {
+            return Ok(work.await);
+        };
+        let mut work = pin!(work);
+        match tokio::time::timeout(timeout, &mut work).await {
+            Err(_) if BLOCKING.get() => Ok(work.await),
+            ended => ended,
         }
     };
+    let limited = BLOCKING.scope(Cell::new(false), limited);
     tokio::select! {
         biased;
         () = abort.cancelled() => Invoked::Aborted,
@@ -85,6 +108,19 @@ mod tests {
     async fn a_running_function_is_interrupted_when_its_time_is_up() {
         let forever = run(|| futures::future::pending().boxed(), Some(Duration::from_secs(5))).await;
         assert!(matches!(forever, Invoked::TimedOut(Outcome::Permanent { .. })));
+    }
+
+    // E-10, K-12
+    #[tokio::test]
+    async fn a_blocking_function_is_waited_for() {
+        let work = || {
+            mark_blocking();
+            let sleep = || std::thread::sleep(Duration::from_millis(40));
+            let thread = tokio::task::spawn_blocking(sleep);
+            async { Ok(thread.await.map(|()| None)?) }.boxed()
+        };
+        let ended = run(work, Some(Duration::from_millis(1))).await;
+        assert!(matches!(ended, Invoked::Returned(Outcome::Success(None))));
     }
 
     #[tokio::test]

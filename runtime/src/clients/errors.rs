@@ -51,9 +51,19 @@ impl ApiError {
         self.code == Some(410)
     }
 
-    /// The request can never succeed as it is: the server understood it and said no (400, 409, 413, 415, 422).
+    /// Somebody else was faster (B-047).
+    pub(crate) fn is_conflict(&self) -> bool {
+        self.code == Some(409)
+    }
+
+    /// Not allowed; for a moment during upgrades of control planes, for good as answer of an admission webhook.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        self.code == Some(403)
+    }
+
+    /// The request can never succeed as it is: the server understood it and said no.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(self.code, Some(400 | 409 | 413 | 415 | 422))
+        matches!(self.code, Some(400 | 405 | 413 | 415 | 422))
     }
 }
 
@@ -85,10 +95,10 @@ mod tests {
 
     #[test]
     fn only_answers_that_blame_the_request_are_refusals() {
-        for code in [400, 409, 413, 415, 422] {
+        for code in [400, 405, 413, 415, 422] {
             assert!(ApiError::from_status(code, None, None).is_refusal(), "{code}");
         }
-        for code in [401, 403, 404, 429, 500, 503] {
+        for code in [401, 403, 404, 409, 429, 500, 503] {
             assert!(!ApiError::from_status(code, None, None).is_refusal(), "{code}");
         }
         assert!(!ApiError::transport("reset").is_refusal());

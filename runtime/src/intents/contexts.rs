@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use kube::Client;
+use tracing::Level;
 
 use super::stoppers::Stopped;
 use crate::clients::events::{EventType, NewEvent};
@@ -40,24 +41,25 @@ impl std::fmt::Debug for Events {
 impl Events {
     /// Posts a `Normal` event. `reason` is one word in CamelCase, as `kubectl` shows it.
     pub fn info(&self, reason: impl Into<String>, message: impl Into<String>) {
-        self.post(EventType::Normal, reason.into(), message.into());
+        self.post(EventType::Normal, Level::INFO, reason.into(), message.into());
     }
 
     /// Posts a `Warning` event.
     pub fn warn(&self, reason: impl Into<String>, message: impl Into<String>) {
-        self.post(EventType::Warning, reason.into(), message.into());
+        self.post(EventType::Warning, Level::WARN, reason.into(), message.into());
     }
 
     /// Posts an error with its causes as a `Warning` event.
     pub fn exception(&self, reason: impl Into<String>, error: &anyhow::Error) {
-        self.post(EventType::Warning, reason.into(), format!("{error:#}"));
+        self.post(EventType::Warning, Level::ERROR, reason.into(), format!("{error:#}"));
     }
 
-    fn post(&self, event_type: EventType, reason: String, message: String) {
+    fn post(&self, event_type: EventType, level: Level, reason: String, message: String) {
         if let Some(sink) = &self.sink {
             sink(NewEvent {
                 about: self.about.clone(),
                 event_type,
+                level,
                 reason,
                 message,
                 at: jiff::Timestamp::now(),

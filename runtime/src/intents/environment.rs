@@ -71,6 +71,7 @@ impl Environment {
         Patience {
             delays: delays.to_vec(),
             stopping: self.stopping.clone(),
+            abort: self.abort.clone(),
         }
     }
 }

@@ -18,7 +18,7 @@ use super::causes::{Factors, Reason, detect};
 use super::essences::{Essences, View};
 use super::handlers::{ChangeKind, Handler};
 use super::selection::{Candidate, Selection};
-pub(crate) use super::settling::{Finished, finish};
+pub(crate) use super::settling::{Conclusion, Finished, finish};
 use crate::actions::execution;
 use crate::actions::lifecycles::{self, Lifecycle};
 use crate::configs::conventions;
@@ -130,6 +130,8 @@ pub(crate) struct Ground {
     pub(crate) body: Body,
     pub(crate) storages: Storages,
     pub(crate) essences: Essences,
+    /// Timers hold the object, whatever its handlers do (Z-10).
+    pub(crate) held: bool,
     /// No handler prematches (F-20).
     pub(crate) ignored: bool,
     /// The state on the object belongs to another object, and counts as absent (B-028).
@@ -245,6 +247,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
             body: body.clone(),
             storages: storages.clone(),
             essences,
+            held: situation.timers_need,
             ignored,
             copied,
             known,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::causes::Reason;
 use super::essences;
@@ -92,6 +92,11 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
                 store_diffbase(&mut merge, ground);
             }
         }
+        // The object stays for a while: what was done about its deletion must not be done again (Z-12).
+        Reason::Delete if done && ground.held => {
+            let changed = own_change(ground, &merge, own);
+            store_records(&mut merge, plan, records, &changed);
+        }
         Reason::Create | Reason::Update | Reason::Delete | Reason::Resume if done => {
             purge(&mut merge, ground);
             // An object on its way out, of which nobody is told any more, need not be written for that.
@@ -105,12 +110,24 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
             store_records(&mut merge, plan, records, &changed);
         }
     }
+    forget_touches(&mut merge, ground);
     Conclusion {
         merge,
         done,
         release_finalizer: done && plan.reason == Reason::Delete,
         fully_handled: done && plan.reason.runs_handlers() && !ground.ignored,
         ..idle
+    }
+}
+
+/// Takes away the mark that Kopf leaves when it wakes itself up, if the object is patched anyway.
+fn forget_touches(merge: &mut Map<String, Value>, Ground { body, storages, .. }: &Ground) {
+    let mark = format!("{}/touch-dummy", storages.prefix);
+    if !merge.is_empty() && body.annotation(&mark).is_some() {
+        let removal = json!({"metadata": {"annotations": {mark: null}}});
+        if let Value::Object(removal) = removal {
+            compose(merge, removal);
+        }
     }
 }
 

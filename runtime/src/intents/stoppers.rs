@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-/// Whether a timer was asked to stop. Clones share the state.
+/// Whether a timer was asked to stop, by its object or by the operator's end. Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Stopped(CancellationToken);
 
@@ -16,6 +16,11 @@ impl Stopped {
     /// Returns once stopping is requested.
     pub async fn wait(&self) {
         self.0.cancelled().await;
+    }
+
+    /// Set also when the operator is to end (B-059).
+    pub(crate) fn within(operator: &CancellationToken) -> Self {
+        Self(operator.child_token())
     }
 
     pub(crate) fn set(&self) {

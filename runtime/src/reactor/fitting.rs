@@ -58,7 +58,7 @@ impl Processor {
 
     /// Says once per change that an object does not fit, in the log and as a Kubernetes event.
     pub(super) fn report(&self, body: &Body, memory: &mut Memory, misfit: &Misfit, advice: &str) {
-        let digest = digest(&(body.spec(), body.deletion_timestamp()));
+        let digest = digest(&(body.spec(), advice));
         if memory.reported.replace(digest) == Some(digest) {
             return;
         }
@@ -68,6 +68,7 @@ impl Processor {
         (self.environment.sink)(NewEvent {
             about,
             event_type: EventType::Warning,
+            level: tracing::Level::WARN,
             reason: "InvalidSpec".into(),
             message,
             at: self.environment.clock.now(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tracing::Span;
 
 use super::inventory::Memory;
@@ -12,13 +12,12 @@ use crate::actions::application::{self, Applied};
 use crate::actions::execution::{self, ErrorsMode, Outcome};
 use crate::engines::spans;
 use crate::intents::calling::Subject;
-use crate::intents::causes::Reason;
 use crate::intents::invocation::ChangeCall;
-use crate::intents::planning::{self, Finished, Plan, Step};
+use crate::intents::planning::{self, Conclusion, Finished, Plan, Step};
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
-use crate::structs::patches::{Patch, PatchContents};
+use crate::structs::patches::{Patch, PatchContents, compose};
 
 impl Processor {
     /// Calls the handlers that are due, and stores what came of it.
@@ -31,36 +30,21 @@ impl Processor {
         plan: &Plan,
         patch: &Patch,
     ) -> Next {
+        let observed = patch.take();
         let mut finished = Vec::new();
+        let mut own = PatchContents::default();
         for index in plan.pick(self.environment.settings.execution.lifecycle, fastrand_below) {
-            let Some(done) = self.call(plan, index, body, spec, patch).await else {
+            let Some((done, contents)) = self.call(plan, index, body, spec).await else {
                 // The operator ends: what was not stored is done again by the next one.
                 return Next::Rest;
             };
+            own.append(contents);
             finished.push(done);
         }
-        let gathered = patch.take();
-        let now = self.environment.clock.now();
-        let mut conclusion = planning::finish(plan, finished.clone(), &gathered, now);
-        let contents = PatchContents {
-            merge: conclusion.merge.clone(),
-            functions: gathered.functions,
-        };
-        let target = self.target(body);
-        let patience = self.environment.patience();
-        let mut applied = application::apply(&target, body, contents, &patience).await;
-        if let Applied::Refused(message) = &applied {
-            // The records must be stored whatever the handlers wanted to write, or they would be called for ever.
-            let failed = self.refused(plan, &finished, body, message, now);
-            conclusion = planning::finish(plan, failed, &PatchContents::default(), now);
-            let contents = PatchContents {
-                merge: conclusion.merge.clone(),
-                ..PatchContents::default()
-            };
-            applied = application::apply(&target, body, contents, &patience).await;
-        }
+        let (conclusion, applied) = self.store(plan, body, finished, observed, own).await;
         memory.handled_once |= conclusion.fully_handled;
-        memory.deletion_done |= conclusion.done && plan.reason == Reason::Delete;
+        // While timers hold the object, the records say it, also to the next operator.
+        memory.deletion_done |= conclusion.release_finalizer && !plan.ground.held;
         let patched = match applied {
             Applied::Patched(after) => {
                 let changed = after.resource_version() != body.resource_version();
@@ -92,10 +76,58 @@ impl Processor {
         }
     }
 
-    async fn call(&self, plan: &Plan, index: usize, body: &Body, spec: &TypedSpec, patch: &Patch) -> Option<Finished> {
+    /// Sends what the cycle came to; what is refused is taken apart, so that the progress is stored whatever happens.
+    async fn store(
+        &self,
+        plan: &Plan,
+        body: &Body,
+        finished: Vec<Finished>,
+        observed: PatchContents,
+        own: PatchContents,
+    ) -> (Conclusion, Applied) {
+        let now = self.environment.clock.now();
+        let target = self.target(body);
+        let patience = self.environment.patience();
+        let apply = async |finished: Vec<Finished>, contents: PatchContents, before: Map<String, Value>| {
+            let conclusion = planning::finish(plan, finished, &contents, now);
+            let mut merge = before;
+            compose(&mut merge, conclusion.merge.clone());
+            let functions = contents.functions;
+            let contents = PatchContents { merge, functions };
+            let applied = application::apply(&target, body, contents, &patience).await;
+            (conclusion, applied)
+        };
+        let is_observed = !observed.is_empty();
+        let mut all = observed;
+        all.append(own.clone());
+        let (mut conclusion, mut applied) = apply(finished.clone(), all, Map::new()).await;
+        if let Applied::Refused(message) = &applied
+            && is_observed
+        {
+            // Handlers of raw events are not retried, and others need not suffer for them.
+            tracing::error!(name = body.name(), "The API server refused the patch: {message}");
+            let before = as_it_was(body, &conclusion.merge);
+            (conclusion, applied) = apply(finished.clone(), own, before).await;
+        }
+        if let Applied::Refused(message) = &applied {
+            let failed = self.refused(plan, &finished, body, message, now);
+            let before = as_it_was(body, &conclusion.merge);
+            (conclusion, applied) = apply(failed, PatchContents::default(), before).await;
+        }
+        (conclusion, applied)
+    }
+
+    async fn call(
+        &self,
+        plan: &Plan,
+        index: usize,
+        body: &Body,
+        spec: &TypedSpec,
+    ) -> Option<(Finished, PatchContents)> {
         let step = &plan.steps[index];
         let handler = &self.registry.changes[step.handler];
         let span = self.span(&handler.id, body);
+        let patch = Patch::default();
         let outcome = if let planning::Readiness::Refused(message) = &step.readiness {
             Outcome::Permanent {
                 message: message.clone(),
@@ -105,7 +137,7 @@ impl Processor {
                 environment: &self.environment,
                 body,
                 spec,
-                patch,
+                patch: &patch,
             };
             let extras = (&handler.param, Stopped::default());
             let arguments = |common| ChangeCall {
@@ -129,7 +161,7 @@ impl Processor {
         let result = outcome.result().cloned();
         let finished = self.conclude(step, index, outcome, result, self.environment.clock.now());
         span.in_scope(|| spans::report(&handler.id, &finished.verdict, &finished.record));
-        Some(finished)
+        Some((finished, patch.take()))
     }
 
     fn conclude(&self, step: &Step, index: usize, outcome: Outcome, result: Option<Value>, now: Timestamp) -> Finished {
@@ -169,6 +201,18 @@ impl Processor {
     fn span(&self, id: &str, body: &Body) -> Span {
         spans::handler_span(self.environment.number, id, &ObjectReference::to(body))
     }
+}
+
+/// Takes back what a patch has done to the annotations, where all progress is: a part of it may have been stored before
+/// another part was refused.
+fn as_it_was(body: &Body, merge: &Map<String, Value>) -> Map<String, Value> {
+    let changed = merge.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    let keys = changed.and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    let before: Map<String, Value> = keys.map(|key| (key.clone(), body.annotation(key).into())).collect();
+    if before.is_empty() {
+        return Map::new();
+    }
+    Map::from_iter([("metadata".to_owned(), json!({"annotations": before}))])
 }
 
 fn fastrand_below(limit: usize) -> usize {

@@ -17,10 +17,11 @@ use crate::configs::progress::Record;
 use crate::engines::spans;
 use crate::engines::timers::Surroundings;
 use crate::intents::calling::Subject;
+use crate::intents::causes::Reason;
 use crate::intents::environment::Environment;
 use crate::intents::handlers::{EventHandler, TimerHandler};
 use crate::intents::invocation::EventCall;
-use crate::intents::planning::{self, FinalizerStep, Situation, Storages};
+use crate::intents::planning::{self, FinalizerStep, Plan, Situation, Storages};
 use crate::intents::registries::Registry;
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
@@ -205,7 +206,16 @@ impl Processor {
                 memory.timers.stop();
                 return self.send(object, body, patch.take()).await;
             }
-            Fit::Release => return self.release(object, body).await,
+            Fit::Release => {
+                memory.timers.stop();
+                if !patch.is_empty() {
+                    self.send(object, body, patch.take()).await;
+                }
+                if memory.timers.are_alive() {
+                    return Next::After(TIMERS_CHECK);
+                }
+                return self.release(object, body).await;
+            }
         };
         let timers_need = self.tend_timers(object, memory, body, &spec);
         let situation = Situation {
@@ -219,6 +229,7 @@ impl Processor {
             now,
         };
         let plan = planning::plan(&situation);
+        self.trace(body, memory, &plan);
         match plan.finalizer {
             FinalizerStep::Keep => {}
             FinalizerStep::Add => {
@@ -242,6 +253,25 @@ impl Processor {
             return self.send(object, body, patch.take()).await;
         }
         self.handle(object, memory, body, &spec, &plan, patch).await
+    }
+
+    /// Says why the cycle does what it does, for `--verbose`.
+    fn trace(&self, body: &Body, memory: &mut Memory, plan: &Plan) {
+        if plan.stealth {
+            return;
+        }
+        let (name, reason, finalizer) = (body.name(), plan.reason, plan.finalizer);
+        let due: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
+        tracing::debug!(name, %reason, ?finalizer, handlers = due.join(" "), "Handling");
+        let awaited = || planning::deletion_is_awaited(&self.registry.changes, body);
+        if reason == Reason::Free && !memory.deletion_done && awaited() {
+            memory.deletion_done = true;
+            // Whoever deleted it was faster than the finalizer, or another finalizer holds it (B-040).
+            tracing::info!(
+                name,
+                "Deleted without the operator's finalizer; delete handlers are skipped"
+            );
+        }
     }
 
     /// Starts and stops timers; says whether any of them needs the finalizer (Z-2, Z-10).
@@ -275,7 +305,10 @@ impl Processor {
         Surroundings {
             environment: self.environment.clone(),
             reference: self.registry.reference,
-            serving: self.serving(),
+            serving: {
+                let processor = Arc::clone(self);
+                Arc::new(move || processor.serving())
+            },
             ended: Arc::new(move || {
                 if let Some(processor) = processor.upgrade()
                     && let Some(start) = processor.inventory.wake(&key)

@@ -38,7 +38,7 @@ pub(crate) struct Plan {
     pub(crate) stopping: CancellationToken,
 }
 
-/// Runs until `stopping`; then lets handlers finish, within limits.
+/// Runs until `stopping`; then lets handlers finish, within limits. Dropping the future ends everything at once.
 pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
     let Plan {
         crate_name,
@@ -50,6 +50,11 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         clock,
         stopping,
     } = plan;
+    // Tasks of their own do not end with this future unless they are told.
+    let stopping = stopping.child_token();
+    let abort = CancellationToken::new();
+    let done = CancellationToken::new();
+    let _dropped = [&stopping, &abort, &done].map(|token| token.clone().drop_guard());
     let settings = Arc::new(settings);
     let (sink, poster) = posting::queue(settings.posting.enabled, settings.posting.level);
     let loggers = settings.posting.loggers.then(|| spans::Posting {
@@ -66,13 +71,12 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         number: registered.number(),
         tasks: TaskTracker::new(),
         stopping: stopping.clone(),
-        abort: CancellationToken::new(),
+        abort,
     };
 
     let streams = streams(registries, &namespaces, &environment);
     let heartbeats: Vec<_> = streams.iter().map(|stream| stream.source.heartbeat.clone()).collect();
     let side = TaskTracker::new();
-    let done = CancellationToken::new();
     if let Some(endpoint) = liveness {
         let (address, serving) = probing::serve(&endpoint, Arc::new(heartbeats)).await?;
         tracing::info!("Serving /healthz and /readyz on {address}");

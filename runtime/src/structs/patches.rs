@@ -25,6 +25,8 @@ pub(crate) type PatchFunction = Arc<dyn Fn(&mut Value) + Send + Sync>;
 /// patch.meta().label("tier", "gold").annotation("example.com/draft", None);
 /// patch.then(|object| object["spec"]["size"] = json!(5));
 /// assert!(!patch.is_empty());
+/// assert_eq!(patch.merged()["spec"], json!({"size": 3}));
+/// assert_eq!(patch.applied_to(&json!({}))["spec"], json!({"size": 5}));
 /// ```
 #[derive(Clone, Default)]
 pub struct Patch(Arc<Mutex<PatchContents>>);
@@ -67,6 +69,27 @@ impl Patch {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
+    }
+
+    /// The changes of the object as one merge patch, without the transformations; for tests of handlers.
+    #[must_use]
+    pub fn merged(&self) -> Value {
+        Value::Object(self.lock().merge.clone())
+    }
+
+    /// The object as it would be after this patch; for tests of handlers.
+    ///
+    /// # Panics
+    /// If a transformation panics.
+    #[must_use]
+    pub fn applied_to(&self, object: &Value) -> Value {
+        let contents = self.snapshot();
+        let mut object = object.clone();
+        merge_into(&mut object, &Value::Object(contents.merge));
+        for function in contents.functions {
+            function(&mut object);
+        }
+        object
     }
 
     /// What is gathered so far, left in place.
@@ -169,6 +192,12 @@ pub(crate) struct PatchContents {
 }
 
 impl PatchContents {
+    /// Adds what came later.
+    pub(crate) fn append(&mut self, later: Self) {
+        compose(&mut self.merge, later.merge);
+        self.functions.extend(later.functions);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.merge.is_empty() && self.functions.is_empty()
     }

@@ -55,6 +55,8 @@ fn a_deletion_that_is_done_is_not_done_again_while_timers_end() {
     world.timers_need = true;
     world.delete().cycle();
     world.edit(json!({"metadata": {"finalizers": [FINALIZER]}}));
+    // The record says it, also to an operator that has just been started.
+    world.restart();
     let came = world.edit(json!({"status": {"x": 1}})).cycle();
     assert_eq!(
         (came.reason, came.released, world.merge.clone()),
@@ -66,6 +68,11 @@ fn a_deletion_that_is_done_is_not_done_again_while_timers_end() {
         (world.called(), world.merge.clone()),
         (vec!["d delete".to_owned()], json!({}))
     );
+    world.edit(json!({"metadata": {"finalizers": [FINALIZER]}}));
+    world.timers_need = false;
+    let came = world.edit(json!({"status": {"x": 2}})).cycle();
+    assert_eq!((came.released, world.traces()), (true, vec![]));
+    assert_eq!(world.called(), Vec::<String>::new());
 }
 
 // C-4, Z-5, B-040

@@ -257,7 +257,7 @@ impl World {
         }
         let conclusion = finish(&plan, finished, &own, self.now);
         self.handled_once |= conclusion.fully_handled;
-        self.deletion_done |= conclusion.done && plan.reason == Reason::Delete;
+        self.deletion_done |= conclusion.release_finalizer && !plan.ground.held;
         self.merge = Value::Object(conclusion.merge);
         let merge = self.merge.clone();
         self.edit(merge);

@@ -1,0 +1,195 @@
+//! What the API server refuses, and what must not suffer from it. Faults can only be made on the embedded server.
+
+use kopf_runtime::{Change, Event, HandlerResult, Operator, Resource, Timer, secs};
+use kopf_tests::cluster::Cluster;
+use kopf_tests::widgets::{self, Notes, Widget, create, path};
+use kopf_testserver::Failure;
+use serde_json::{Value, json};
+
+fn handled(object: &Value) -> bool {
+    object["metadata"]["annotations"]["kopf.zalando.org/last-handled-configuration"].is_string()
+}
+
+fn server(cluster: &Cluster) -> &kopf_testserver::Server {
+    cluster.embedded.as_ref().expect("the server is embedded")
+}
+
+async fn cluster() -> Cluster {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    cluster
+}
+
+/// Notes its calls and returns what `patch` does to the object.
+macro_rules! noting {
+    ($notes:expr, $name:literal, |$patch:ident| $work:expr) => {{
+        let notes = $notes.clone();
+        move |Change {
+                  retry, patch: $patch, ..
+              }: Change<Widget>| {
+            notes.add(format!("{} {retry}", $name));
+            $work;
+            async { HandlerResult::Ok(()) }
+        }
+    }};
+}
+
+// B-047: the server was busy with somebody else; nobody is called again for that.
+#[tokio::test(start_paused = true)]
+async fn a_conflict_of_the_patch_is_repeated_without_the_handler() {
+    let cluster = cluster().await;
+    let notes = Notes::default();
+    let made = noting!(notes, "made", |patch| patch.status(json!({"phase": "Ready"})));
+    server(&cluster).fail_next("PATCH", "widgets/a", Failure::status(409), 2);
+    let operator =
+        cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", made, |o| o)));
+    create(&cluster, "a", json!({"size": 1})).await;
+    cluster
+        .wait(&path(&cluster, "a"), |object| {
+            handled(object) && object["status"]["phase"] == "Ready"
+        })
+        .await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["made 0"]);
+}
+
+// A, *Improve on*: an invalid patch is the failure of the handler that wanted it, and is retried as one.
+#[tokio::test(start_paused = true)]
+async fn a_refused_patch_is_a_failure_of_its_handler() {
+    let cluster = cluster().await;
+    let notes = Notes::default();
+    let made = {
+        let notes = notes.clone();
+        move |Change { retry, patch, .. }: Change<Widget>| {
+            notes.add(format!("made {retry}"));
+            patch.status(json!({"phase": "Ready"}));
+            if retry < 2 {
+                // No name may have a space: the server refuses the whole of it.
+                patch.then(|object| object["metadata"]["labels"] = json!({"not a label": "x"}));
+            }
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let operator =
+        cluster.start(
+            Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", made, |o| o.backoff(secs(5)))),
+        );
+    create(&cluster, "a", json!({"size": 1})).await;
+    cluster.wait(&path(&cluster, "a"), handled).await;
+    tokio::time::sleep(secs(60)).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["made 0", "made 1", "made 2"]);
+    let done = cluster.get(&path(&cluster, "a")).await;
+    assert_eq!(
+        done["metadata"]["annotations"]["kopf.zalando.org/made"],
+        Value::Null,
+        "no record is left"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_patch_of_a_raw_event_harms_nobody_else() {
+    let cluster = cluster().await;
+    let notes = Notes::default();
+    let made = noting!(notes, "made", |_patch| ());
+    let audit = |Event { patch, .. }: Event<Widget>| async move {
+        patch.meta().label("not a label", "x");
+        HandlerResult::Ok(())
+    };
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::of::<Widget>().on_event("audit", audit, |o| o).on_create(
+            "made",
+            made,
+            |o| o,
+        )),
+    );
+    create(&cluster, "a", json!({"size": 1})).await;
+    cluster.wait(&path(&cluster, "a"), handled).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["made 0"]);
+}
+
+// T-11, Z-10: what a timer cannot write must not hold its object.
+#[tokio::test(start_paused = true)]
+async fn a_timer_that_may_not_write_does_not_block_deletion() {
+    let cluster = cluster().await;
+    let notes = Notes::default();
+    let tick = {
+        let notes = notes.clone();
+        move |_: Timer<Widget>| {
+            notes.add("tick");
+            async { HandlerResult::Ok("a result") }
+        }
+    };
+    let operator = cluster
+        .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| o.interval(secs(5)))));
+    server(&cluster).fail_next("PATCH", "/status", Failure::status(500), usize::MAX);
+    create(&cluster, "a", json!({"size": 1})).await;
+    notes.wait_for(1).await;
+    cluster
+        .request("DELETE", &path(&cluster, "a"), &Value::Null)
+        .await
+        .unwrap();
+    cluster.wait(&path(&cluster, "a"), Value::is_null).await;
+    operator.stop().await;
+}
+
+// what stays forbidden is an answer.
+#[tokio::test(start_paused = true)]
+async fn a_status_that_may_not_be_written_does_not_block_deletion() {
+    let cluster = cluster().await;
+    let notes = Notes::default();
+    let made = noting!(notes, "made", |patch| patch.status(json!({"phase": "Ready"})));
+    let gone = noting!(notes, "gone", |_patch| ());
+    let operator = cluster.start(
+        Operator::new("suite").resource(
+            Resource::of::<Widget>()
+                .on_create("made", made, |o| o.retries(1))
+                .on_delete("gone", gone, |o| o),
+        ),
+    );
+    server(&cluster).fail_next("PATCH", "/status", Failure::status(403), usize::MAX);
+    create(&cluster, "a", json!({"size": 1})).await;
+    notes.wait_for(1).await;
+    cluster
+        .request("DELETE", &path(&cluster, "a"), &Value::Null)
+        .await
+        .unwrap();
+    tokio::time::sleep(secs(600)).await;
+    assert_eq!(cluster.get(&path(&cluster, "a")).await, Value::Null);
+    operator.stop().await;
+    assert_eq!(notes.all(), ["made 0", "gone 0"]);
+}
+
+// Z-12, P-12: a restart while a timer still ends.
+#[tokio::test(start_paused = true)]
+async fn deletion_is_handled_once_though_a_timer_still_runs() {
+    let cluster = cluster().await;
+    let notes = Notes::default();
+    let operator = || {
+        let slow = |_: Timer<Widget>| async {
+            tokio::time::sleep(secs(40)).await;
+            HandlerResult::Ok(())
+        };
+        let gone = noting!(notes, "gone", |_patch| ());
+        Operator::new("suite").resource(
+            Resource::of::<Widget>()
+                .timer("slow", slow, |o| o.interval(secs(1)))
+                .on_delete("gone", gone, |o| o),
+        )
+    };
+    let first = cluster.start(operator());
+    create(&cluster, "a", json!({"size": 1})).await;
+    tokio::time::sleep(secs(5)).await;
+    cluster
+        .request("DELETE", &path(&cluster, "a"), &Value::Null)
+        .await
+        .unwrap();
+    notes.wait_for(1).await;
+    tokio::time::sleep(secs(1)).await;
+    first.stop().await;
+    let second = cluster.start(operator());
+    cluster.wait(&path(&cluster, "a"), Value::is_null).await;
+    second.stop().await;
+    assert_eq!(notes.all(), ["gone 0"]);
+}
