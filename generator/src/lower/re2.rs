@@ -215,6 +215,11 @@ impl Reader<'_> {
                 return Ok(());
             }
             first = false;
+            // Go takes them for characters, which whoever writes them does not mean.
+            if let Some(operator) = ["&&", "~~", "--["].into_iter().find(|one| self.rest.starts_with(one)) {
+                let operator = operator.trim_end_matches('[');
+                return Err(format!("`{operator}` within brackets is not part of it"));
+            }
             if let Some((name, rest)) = self.rest.strip_prefix("[:").and_then(|inner| inner.split_once(":]")) {
                 if !POSIX.contains(&name.strip_prefix('^').unwrap_or(name)) {
                     return Err(format!("there is no class `[:{name}:]`"));
