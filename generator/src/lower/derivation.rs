@@ -32,6 +32,29 @@ pub(super) fn example(schema: &Map<String, Value>) -> Option<Value> {
     }
 }
 
+/// The value with something at a path, if the schema has room there.
+pub(super) fn with_field(schema: &Map<String, Value>, value: &Value, path: &[&str]) -> Option<Value> {
+    let Some((key, rest)) = path.split_first() else {
+        return Some(value.clone());
+    };
+    let mut object = value.as_object()?.clone();
+    let property = schema
+        .get("properties")
+        .and_then(|properties| properties.get(*key))
+        .or_else(|| schema.get("additionalProperties"))
+        .and_then(Value::as_object);
+    let free = Map::new();
+    let inner = match (object.get(*key).filter(|inner| !inner.is_null()), property) {
+        (Some(inner), _) => inner.clone(),
+        (None, Some(property)) => example(property)?,
+        (None, None) if rest.is_empty() => json!("example"),
+        (None, None) => json!({}),
+    };
+    let inner = with_field(property.unwrap_or(&free), &inner, rest)?;
+    object.insert((*key).to_string(), inner);
+    Some(Value::Object(object))
+}
+
 fn text(schema: &Map<String, Value>) -> Option<Value> {
     let by_format = match schema.get("format").and_then(Value::as_str) {
         Some("date-time") => "2026-01-31T12:00:00Z",

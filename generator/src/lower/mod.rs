@@ -11,6 +11,7 @@ mod patterns;
 mod re2;
 mod resources;
 mod results;
+mod sample_metadata;
 mod samples;
 mod schema;
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Faults;
-use super::conformance::misfits;
-use super::derivation::example;
+use super::conformance::{Misfit, misfits};
+use super::derivation::{example, with_field};
+use super::sample_metadata;
+use super::{Faults, functions};
 use crate::diagnostic::{Code, Diagnostic, unknown_key};
-use crate::model::{OwnKind, Reference, Sample, Schema};
-use crate::naming;
-use crate::spec::{Node, ResourceSpec, SampleSpec};
+use crate::model::{Criterion, OwnKind, Reference, Sample};
+use crate::spec::{CriterionSpec, EntrySpec, Node, ResourceSpec, SampleSpec};
 
 pub(super) fn samples(
     spec: &ResourceSpec,
@@ -52,7 +52,7 @@ fn sample(given: &SampleSpec, reference: &Reference, own: Option<&OwnKind>, faul
     if own.is_some() {
         check_keys(node, faults);
     }
-    check_metadata(node, reference, faults);
+    sample_metadata::check(node, reference, faults);
     for (key, value) in [
         ("apiVersion", reference.api_version()),
         ("kind", reference.kind.clone()),
@@ -65,9 +65,10 @@ fn sample(given: &SampleSpec, reference: &Reference, own: Option<&OwnKind>, faul
     }
     let mut object = Value::Object(object);
     if let Some(own) = own {
-        let spec = object.get("spec").cloned().unwrap_or_else(|| json!({}));
-        report(node, &own.spec, &spec, "the sample", faults);
-        object["spec"] = spec;
+        if object.get("spec").is_none() {
+            object["spec"] = json!({});
+        }
+        report(node, &misfits_in(own, &object), "the sample", faults);
     }
     check_edits(given, &object, &then, own, faults);
     Some(Sample { object, then })
@@ -82,61 +83,67 @@ fn check_keys(node: &Node, faults: &mut Faults) {
     }
 }
 
-fn check_metadata(node: &Node, reference: &Reference, faults: &mut Faults) {
-    let metadata = node.as_mapping().and_then(|mapping| mapping.get("metadata"));
-    let name = metadata
-        .and_then(Node::as_mapping)
-        .and_then(|metadata| metadata.get("name"));
-    match name {
-        None => {
-            let place = metadata.unwrap_or(node);
-            let fault = Diagnostic::error(Code::Sample, place.span, "the sample has no `metadata.name`");
-            faults.push(fault.help(format!("write metadata: {{name: my-{}}}", reference.singular)));
-        }
-        Some(name) => {
-            let text = name.to_text("`metadata.name`", faults);
-            if let Some(text) = text.filter(|text| !naming::is_dns_subdomain(text)) {
-                let message = format!("`{text}` cannot name an object");
-                let fault = Diagnostic::error(Code::Sample, name.span, message);
-                faults.push(fault.help("use lower case letters, digits, dashes and dots"));
-            }
-        }
-    }
-    let namespace = metadata
-        .and_then(Node::as_mapping)
-        .and_then(|metadata| metadata.get("namespace"));
-    if let Some(namespace) = namespace.filter(|_| !reference.namespaced) {
-        let message = format!("`{}` is cluster-scoped and has no namespace", reference.kind);
-        faults.push(Diagnostic::error(Code::Sample, namespace.span, message));
-    }
-}
-
 /// Each edit is held against the object that the edits before it have made.
 fn check_edits(given: &SampleSpec, object: &Value, then: &[Value], own: Option<&OwnKind>, faults: &mut Faults) {
     let mut object = object.clone();
+    let misfits_of = |object: &Value| own.map(|own| misfits_in(own, object)).unwrap_or_default();
+    let mut known = misfits_of(&object);
     for (node, patch) in given.then.iter().zip(then) {
-        let Some(patch_object) = patch.as_object() else {
+        let Some(keys) = patch.as_object() else { continue };
+        if keys.is_empty() {
+            faults.push(Diagnostic::error(Code::Empty, node.span, "the edit is empty"));
             continue;
-        };
-        if patch_object.is_empty() {
-            faults.push(Diagnostic::error(
-                Code::Empty,
-                node.span,
-                "an edit that changes nothing",
-            ));
         }
+        let faults_before = faults.len();
+        if own.is_some() {
+            check_edited_keys(node, faults);
+        }
+        sample_metadata::check_edit(node, &object, faults);
+        if faults.len() > faults_before {
+            continue;
+        }
+        let before = object.clone();
         json_patch::merge(&mut object, patch);
-        if let Some(own) = own {
-            let spec = object.get("spec").cloned().unwrap_or_else(|| json!({}));
-            report(node, &own.spec, &spec, "the edited sample", faults);
+        if object == before {
+            let place = node.as_mapping().and_then(|mapping| mapping.entries.first());
+            let span = place.map_or(node.span, |entry| entry.key.span);
+            let fault = Diagnostic::warning(Code::Sample, span, "this edit changes nothing");
+            faults.push(fault.help("no handler will see it: write another value, or remove the edit"));
+        }
+        let now = misfits_of(&object);
+        report(
+            node,
+            now.iter().filter(|misfit| !known.contains(misfit)),
+            "the edited sample",
+            faults,
+        );
+        known = now;
+    }
+}
+
+fn check_edited_keys(node: &Node, faults: &mut Faults) {
+    // Changes of the identity have words of their own.
+    let known = ["metadata", "spec", "apiVersion", "kind"];
+    for entry in node.as_mapping().into_iter().flat_map(|mapping| &mapping.entries) {
+        let key = entry.key.value.as_str();
+        if key == "status" {
+            let fault = Diagnostic::error(Code::Sample, entry.key.span, "an edit of `status`");
+            faults.push(fault.help("no handler is called for changes of the status: edit `spec` or `metadata`"));
+        } else if !known.contains(&key) {
+            faults.push(unknown_key(entry.key.span, key, "an edit", &known[..2]));
         }
     }
 }
 
-fn report(node: &Node, schema: &Schema, spec: &Value, what: &str, faults: &mut Faults) {
-    for misfit in misfits(&schema.openapi(), spec) {
+fn misfits_in(own: &OwnKind, object: &Value) -> Vec<Misfit> {
+    let spec = object.get("spec").cloned().unwrap_or_else(|| json!({}));
+    misfits(&own.spec.openapi(), &spec)
+}
+
+fn report<'m>(node: &Node, misfits: impl IntoIterator<Item = &'m Misfit>, what: &str, faults: &mut Faults) {
+    for misfit in misfits {
         let mut path = vec!["spec".to_string()];
-        path.extend(misfit.path);
+        path.extend(misfit.path.iter().cloned());
         let place = node.nearest(&path);
         let span = place
             .as_mapping()
@@ -160,14 +167,144 @@ fn derived(spec: &ResourceSpec, reference: &Reference, own: &OwnKind, faults: &m
         }
         return None;
     };
-    let object = json!({
+    let mut object = json!({
         "apiVersion": reference.api_version(),
         "kind": reference.kind,
         "metadata": {"name": format!("{}-sample", reference.singular)},
         "spec": value,
     });
+    if let Some(entry) = first_handler(spec) {
+        fit(&mut object, &schema, entry);
+    }
     Some(Sample {
         object,
         then: Vec::new(),
     })
+}
+
+/// The one that a sample is made for: the first handler of changes, or whatever comes first.
+fn first_handler(spec: &ResourceSpec) -> Option<&EntrySpec> {
+    let of_changes = |types: &[crate::spec::Spanned<String>]| types.iter().all(|name| name.value != "event");
+    spec.handlers
+        .iter()
+        .find(|handler| of_changes(&handler.types))
+        .map(|handler| &handler.entry)
+        .or_else(|| spec.timers.first().map(|timer| &timer.entry))
+        .or_else(|| functions::entries(spec).next())
+}
+
+/// Gives the object the labels, the annotations and the field that the handler asks for.
+fn fit(object: &mut Value, schema: &Map<String, Value>, entry: &EntrySpec) {
+    for (part, criteria) in [("labels", &entry.labels), ("annotations", &entry.annotations)] {
+        for CriterionSpec { key, criterion, .. } in criteria {
+            let value = match criterion {
+                Criterion::Equals(text) => text.as_str(),
+                Criterion::Present => "example",
+                Criterion::Absent => continue,
+            };
+            object["metadata"][part][&key.value] = json!(value);
+        }
+    }
+    let path: Vec<&str> = entry
+        .field
+        .iter()
+        .flat_map(|field| field.value.iter().map(String::as_str))
+        .collect();
+    match path.as_slice() {
+        ["spec", inner @ ..] => {
+            let filled = with_field(schema, &object["spec"], inner);
+            if let Some(spec) = filled.filter(|spec| misfits(schema, spec).is_empty()) {
+                object["spec"] = spec;
+            }
+        }
+        ["metadata", part @ ("labels" | "annotations"), key] => {
+            let values = &mut object["metadata"][*part];
+            if values.get(*key).is_none() {
+                values[*key] = json!("example");
+            }
+        }
+        ["metadata", part @ ("labels" | "annotations")] if object["metadata"].get(*part).is_none() => {
+            object["metadata"][*part] = json!({"example": "example"});
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::load::load;
+    use crate::lower::lower;
+
+    fn derived(entries: &str) -> Value {
+        let text = format!(
+            "apiVersion: kopf-gen.dev/v1alpha1\nkind: OperatorSpec\nmetadata: {{name: op}}\nresources:\n  \
+             - apiVersion: demo.example.com/v1\n    kind: Cart\n    spec:\n      who: string | required=true\n      \
+             size: integer | minimum=3\n      more: map[string]integer\n      any: any\n      \
+             deep: {{must: string | required=true, list: '[]string'}}\n    status: {{b: string}}\n    {entries}\n"
+        );
+        let document = load("operator.yaml", &text).unwrap_or_else(|faults| panic!("{faults}"));
+        let (operator, _) = lower(&document).unwrap_or_else(|faults| panic!("{faults}"));
+        operator.resources[0].samples[0].object.clone()
+    }
+
+    #[test]
+    fn a_derived_sample_is_for_the_first_handler_of_changes() {
+        for (entry, labels, annotations) in [
+            ("labels: {app: web}", json!({"app": "web"}), Value::Null),
+            (
+                "annotations: {app: {present: true}}",
+                Value::Null,
+                json!({"app": "example"}),
+            ),
+            ("labels: {app: {absent: true}}", Value::Null, Value::Null),
+            ("field: metadata.labels.team", json!({"team": "example"}), Value::Null),
+            (
+                "field: metadata.labels.app, labels: {app: web}",
+                json!({"app": "web"}),
+                Value::Null,
+            ),
+            (
+                "field: metadata.annotations",
+                Value::Null,
+                json!({"example": "example"}),
+            ),
+        ] {
+            let object = derived(&format!("handlers: [{{type: create, fn: go, {entry}}}]"));
+            assert_eq!(object["metadata"]["labels"], labels, "{entry}");
+            assert_eq!(object["metadata"]["annotations"], annotations, "{entry}");
+        }
+        let object = derived(
+            "handlers: [{type: event, fn: see, labels: {a: b}}, {type: delete, fn: go, labels: {app: web}}, {type: create, fn: set, labels: {app: db}}]",
+        );
+        assert_eq!(object["metadata"]["labels"], json!({"app": "web"}));
+        let object = derived("timers: [{fn: tick, idle: 10m, labels: {app: web}}]");
+        assert_eq!(object["metadata"]["labels"], json!({"app": "web"}));
+    }
+
+    #[test]
+    fn a_derived_sample_has_the_field_of_its_handler() {
+        for (field, spec) in [
+            ("spec", json!({"who": "example"})),
+            ("spec.who", json!({"who": "example"})),
+            ("spec.size", json!({"who": "example", "size": 3})),
+            ("spec.more.x", json!({"who": "example", "more": {"x": 1}})),
+            (
+                "spec.any.x.y",
+                json!({"who": "example", "any": {"x": {"y": "example"}}}),
+            ),
+            ("spec.deep", json!({"who": "example", "deep": {"must": "example"}})),
+            (
+                "spec.deep.list",
+                json!({"who": "example", "deep": {"must": "example", "list": []}}),
+            ),
+            ("status.b", json!({"who": "example"})),
+        ] {
+            for kind in ["create", "field"] {
+                let object = derived(&format!("handlers: [{{type: {kind}, fn: go, field: {field}}}]"));
+                assert_eq!(object["spec"], spec, "{kind} {field}");
+            }
+        }
+    }
 }

@@ -385,7 +385,10 @@ fn a_free_form_kind_has_a_sample_and_any_path() {
     );
     let (operator, warnings) = resolve(&text);
     assert_eq!(warnings, "");
-    assert_eq!(operator.resources[0].samples[0].object["spec"], json!({}));
+    assert_eq!(
+        operator.resources[0].samples[0].object["spec"],
+        json!({"deep": {"down": "example"}})
+    );
     let status = own(&operator).status.openapi();
     assert_eq!(status["properties"]["look/spec.deep.down"]["type"], "object");
 }
