@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use kube::{Client, Config};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,7 @@ enum Command {
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 struct RunArgs {
     /// Namespace to serve; repeatable
-    #[arg(short, long = "namespace", value_name = "NAME", conflicts_with = "all_namespaces")]
+    #[arg(short, long = "namespace", value_name = "NAME", conflicts_with = "all_namespaces", value_parser = NonEmptyStringValueParser::new())]
     namespace: Vec<String>,
     /// Serves all namespaces and cluster-scoped objects
     #[arg(short = 'A', long)]
@@ -140,7 +141,7 @@ async fn serve(operator: Operator, run: RunArgs) -> anyhow::Result<()> {
     tokio::spawn(stop_on_signal(stopping.clone()));
     let options = RunOptions::new(client)
         .namespaces(run.namespace)
-        .liveness(run.liveness)
+        .probed_at(run.liveness)
         .stop_on(stopping);
     operator.run(options).await?;
     tracing::info!("Stopped");
@@ -203,6 +204,7 @@ mod tests {
     fn namespaces_repeat_and_exclude_the_whole_cluster() {
         assert_eq!(parse("op run -n a --namespace b").namespace, ["a", "b"]);
         assert!(Arguments::try_parse_from(["op", "run", "-A", "-n", "a"]).is_err());
+        assert!(Arguments::try_parse_from(["op", "run", "-n", ""]).is_err());
     }
 
     #[test]

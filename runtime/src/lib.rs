@@ -66,11 +66,22 @@ mod resource;
 mod served;
 mod structs;
 
-pub use {k8s_openapi, kube};
+/// The groups of [`Settings`].
+pub mod settings {
+    pub use tracing::Level;
+
+    pub use crate::configs::settings::{
+        ExecutionSettings, NetworkingSettings, PersistenceSettings, PostingSettings, QueueingSettings,
+        WatchingSettings,
+    };
+}
+
+pub use tokio_util::sync::CancellationToken;
+pub use {jiff, k8s_openapi, kube};
 
 pub use crate::actions::execution::ErrorsMode;
 pub use crate::arguments::{Change, Event, LazyClient, Raw, Timer};
-pub use crate::configs::settings::Settings;
+pub use crate::configs::settings::{Lifecycle, Settings};
 pub use crate::intents::causes::Reason;
 pub use crate::intents::contexts::Events;
 pub use crate::intents::filters::{ABSENT, Criterion, PRESENT};

@@ -24,7 +24,7 @@ pub struct Operator {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The handlers or settings contradict each other; found before any request is made.
+    /// The handlers, settings or options contradict each other; found before any request is made.
     #[error("the operator is not well-formed: {0}")]
     Malformed(String),
     /// The address of the liveness endpoint cannot be used.
@@ -55,7 +55,7 @@ impl RunOptions {
         }
     }
 
-    /// In these namespaces only; objects of cluster-scoped kinds are watched all the same.
+    /// In these namespaces only; objects of cluster-scoped kinds are watched all the same. Without any, in all.
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.namespaces = namespaces.into_iter().map(Into::into).collect();
         self
@@ -73,7 +73,19 @@ impl RunOptions {
         self
     }
 
-    pub(crate) fn liveness(mut self, endpoint: Option<Endpoint>) -> Self {
+    /// Serves `/healthz` and `/readyz` there, and the URL's own path like `/healthz`, as in
+    /// `http://0.0.0.0:8081/healthz`.
+    ///
+    /// # Errors
+    /// If it is not an `http://` URL.
+    pub fn liveness(self, url: &str) -> Result<Self, RunError> {
+        let endpoint = url
+            .parse()
+            .map_err(|error| RunError::Malformed(format!("the liveness endpoint `{url}`: {error}")))?;
+        Ok(self.probed_at(Some(endpoint)))
+    }
+
+    pub(crate) fn probed_at(mut self, endpoint: Option<Endpoint>) -> Self {
         self.liveness = endpoint;
         self
     }
@@ -112,10 +124,10 @@ impl Operator {
         crate::cli::main(self)
     }
 
-    /// Runs until it is stopped.
+    /// Runs until it is stopped, which lets handlers finish; to drop the future ends everything at once.
     ///
     /// # Errors
-    /// At once, before any request, if ids or settings contradict each other.
+    /// At once, before any request, if ids, settings or options contradict each other.
     pub async fn run(self, options: RunOptions) -> Result<(), RunError> {
         let plan = self.plan(options)?;
         running::run(plan).await.map_err(RunError::Liveness)
@@ -134,15 +146,23 @@ impl Operator {
     /// # Panics
     /// If the operator is not well-formed; outside of a tokio runtime.
     pub fn start(self, client: Client) -> Running {
-        let stopping = CancellationToken::new();
-        let options = RunOptions::new(client).stop_on(stopping.clone()).follow_tokio_time();
-        let plan = match self.plan(options) {
+        self.start_with(RunOptions::new(client).follow_tokio_time())
+    }
+
+    /// Starts in the background with options of one's own.
+    ///
+    /// # Panics
+    /// If the operator is not well-formed; outside of a tokio runtime.
+    pub fn start_with(self, options: RunOptions) -> Running {
+        let stopping = options.stopping.child_token();
+        let plan = match self.plan(options.stop_on(stopping.clone())) {
             Ok(plan) => plan,
             Err(error) => panic!("{error}"),
         };
         let task = tokio::spawn(async move {
-            // Only the liveness endpoint can fail, and there is none.
-            let _ = running::run(plan).await;
+            if let Err(error) = running::run(plan).await {
+                panic!("cannot serve the liveness endpoint: {error}");
+            }
         });
         Running { stopping, task }
     }
@@ -155,23 +175,37 @@ impl Operator {
         for registry in &self.registries {
             registry.check().map_err(RunError::Malformed)?;
         }
-        let mut kinds = std::collections::BTreeSet::new();
+        // All versions of a kind bring the same objects.
+        let mut kinds = std::collections::BTreeMap::new();
         for Registry { reference, .. } in &self.registries {
-            if !kinds.insert((reference.group, reference.version, reference.plural)) {
-                let message = format!(
-                    "{} is registered twice; put all its handlers into one resource",
-                    reference.kind
-                );
-                return Err(RunError::Malformed(message));
-            }
+            let Some(version) = kinds.insert((reference.group, reference.plural), reference.version) else {
+                continue;
+            };
+            let versions = if version == reference.version {
+                String::new()
+            } else {
+                format!(", in the versions {version} and {}", reference.version)
+            };
+            let message = format!(
+                "{} is registered twice{versions}; put all its handlers into one resource",
+                reference.kind
+            );
+            return Err(RunError::Malformed(message));
         }
         self.settings.check().map_err(RunError::Malformed)?;
+        let mut namespaces = options.namespaces;
+        if namespaces.iter().any(String::is_empty) {
+            return Err(RunError::Malformed("the name of a namespace is empty".to_owned()));
+        }
+        // Two streams of one namespace would handle each object twice.
+        namespaces.sort();
+        namespaces.dedup();
         Ok(Plan {
             crate_name: self.name.replace('-', "_"),
             registries: self.registries,
             settings: self.settings,
             client: options.client,
-            namespaces: options.namespaces,
+            namespaces,
             liveness: options.liveness,
             clock: options.clock,
             stopping: options.stopping,
@@ -189,6 +223,9 @@ pub struct Running {
 
 impl Running {
     /// Stops the operator and waits for its handlers to finish.
+    ///
+    /// # Panics
+    /// If the operator did.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         // A panic of the operator itself is the caller's business.

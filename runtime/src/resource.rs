@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::actions::invocation::mark_blocking;
 use crate::arguments::{Change, Event, Timer};
 use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
 use crate::intents::invocation::Call;
@@ -213,7 +214,8 @@ impl<K: Kind> Resource<K> {
 
 /// Makes a plain function usable as a handler: it runs on a thread where blocking is allowed (K-12).
 ///
-/// The call's log records still name the object. A function that is running cannot be interrupted.
+/// The call's log records still name the object. A function that is running cannot be interrupted: its `timeout`
+/// does not end it, but keeps it from being called again.
 pub fn blocking<A, T, F>(
     function: F,
 ) -> impl Fn(A) -> futures::future::BoxFuture<'static, HandlerResult<T>> + Send + Sync
@@ -226,6 +228,7 @@ where
     move |arguments| {
         let function = Arc::clone(&function);
         let span = tracing::Span::current();
+        mark_blocking();
         let call = tokio::task::spawn_blocking(move || span.in_scope(|| function(arguments)));
         async move {
             match call.await {

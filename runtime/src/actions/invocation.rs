@@ -57,7 +57,7 @@ pub(crate) async fn invoke(
         };
         let mut work = pin!(work);
         match tokio::time::timeout(timeout, &mut work).await {
-            Err(_) if BLOCKING.get() => Ok(work.await),
+            Err(_) if BLOCKING.with(Cell::get) => Ok(work.await),
             ended => ended,
         }
     };

@@ -1,6 +1,7 @@
 //! One request, one answer. Repeating is the business of the callers, who know what else may be done meanwhile.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, Request, header};
@@ -8,9 +9,29 @@ use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::core::Status;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::errors::ApiError;
 use crate::structs::references::Reference;
+
+/// How many requests one operator has under way at once, watches aside: enough to keep a connection busy, and few
+/// enough that the first listing of thousands of objects is no flood (B-013).
+const AT_ONCE: usize = 64;
+
+/// A client with its share of requests; clones share it. Each operator has its own, so that none waits for another.
+#[derive(Clone)]
+pub(crate) struct Api {
+    /// For watches, which last, and for handlers, whose requests are their own.
+    pub(crate) client: Client,
+    permits: Arc<Semaphore>,
+}
+
+impl Api {
+    pub(crate) fn new(client: Client) -> Self {
+        let permits = Arc::new(Semaphore::new(AT_ONCE));
+        Self { client, permits }
+    }
+}
 
 /// The media types of patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +72,12 @@ pub(crate) fn path(
 }
 
 /// Sends a request and reads the answer as JSON; any status of 400 and above is an error.
-pub(crate) async fn request(client: &Client, request: Request<Vec<u8>>, limit: Duration) -> Result<Value, ApiError> {
+///
+/// The limit counts from when it is the request's turn.
+pub(crate) async fn request(api: &Api, request: Request<Vec<u8>>, limit: Duration) -> Result<Value, ApiError> {
+    let _permit = api.permits.acquire().await.map_err(ApiError::transport)?;
     let exchange = async {
-        let response = client.send(request.map(kube::client::Body::from)).await?;
+        let response = api.client.send(request.map(kube::client::Body::from)).await?;
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.map_err(ApiError::transport)?.to_bytes();
         if parts.status.is_client_error() || parts.status.is_server_error() {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::Client;
 use serde_json::{Value, json};
+use tracing::Level;
 
-use super::api;
+use super::api::{self, Api};
 use super::errors::ApiError;
 use crate::structs::events::ObjectReference;
 
@@ -22,6 +22,8 @@ pub(crate) enum EventType {
 pub(crate) struct NewEvent {
     pub(crate) about: ObjectReference,
     pub(crate) event_type: EventType,
+    /// Finer than the type: whether it is posted depends on it (EVT-02).
+    pub(crate) level: Level,
     pub(crate) reason: String,
     pub(crate) message: String,
     pub(crate) at: Timestamp,
@@ -39,16 +41,11 @@ const LONGEST_MESSAGE: usize = 1024;
 const HEAD: usize = 511;
 const TAIL: usize = 510;
 
-pub(crate) async fn post(
-    client: &Client,
-    event: &NewEvent,
-    reporter: &Reporter,
-    limit: Duration,
-) -> Result<(), ApiError> {
+pub(crate) async fn post(api: &Api, event: &NewEvent, reporter: &Reporter, limit: Duration) -> Result<(), ApiError> {
     // Events of cluster-scoped objects live in `default`, as those of the control plane do (EVT-09, B-082).
     let namespace = event.about.namespace.as_deref().unwrap_or("default");
     let path = format!("/api/v1/namespaces/{namespace}/events");
-    api::request(client, api::post(&path, &body(event, reporter, namespace))?, limit)
+    api::request(api, api::post(&path, &body(event, reporter, namespace))?, limit)
         .await
         .map(drop)
 }
@@ -126,6 +123,7 @@ mod tests {
                 uid: Some("u".into()),
             },
             event_type: EventType::Warning,
+            level: Level::WARN,
             reason: "Sold".into(),
             message: "3 items".into(),
             at: "2026-01-02T03:04:05Z".parse().unwrap(),

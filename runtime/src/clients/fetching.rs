@@ -2,24 +2,23 @@
 
 use std::time::Duration;
 
-use kube::Client;
 use serde_json::Value;
 
-use super::api;
+use super::api::{self, Api};
 use super::errors::ApiError;
 use crate::structs::bodies::Body;
 use crate::structs::references::Reference;
 
 /// One object as it is now.
 pub(crate) async fn get(
-    client: &Client,
+    api: &Api,
     reference: &Reference,
     namespace: Option<&str>,
     name: &str,
     limit: Duration,
 ) -> Result<Body, ApiError> {
     let path = api::path(reference, namespace, Some(name), None);
-    api::request(client, api::get(&path)?, limit).await.map(Body::new)
+    api::request(api, api::get(&path)?, limit).await.map(Body::new)
 }
 
 /// How the cluster serves a kind.
@@ -30,17 +29,13 @@ pub(crate) struct Serving {
 }
 
 /// Asks discovery for a kind; `None` if the cluster does not serve it (DISC-03, DISC-04).
-pub(crate) async fn discover(
-    client: &Client,
-    reference: &Reference,
-    limit: Duration,
-) -> Result<Option<Serving>, ApiError> {
+pub(crate) async fn discover(api: &Api, reference: &Reference, limit: Duration) -> Result<Option<Serving>, ApiError> {
     let path = if reference.group.is_empty() {
         format!("/api/{}", reference.version)
     } else {
         format!("/apis/{}/{}", reference.group, reference.version)
     };
-    match api::request(client, api::get(&path)?, limit).await {
+    match api::request(api, api::get(&path)?, limit).await {
         Ok(list) => Ok(serving(&list, reference.plural)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),

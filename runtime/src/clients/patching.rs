@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use kube::Client;
 use serde_json::Value;
 
-use super::api::{self, PatchType};
+use super::api::{self, Api, PatchType};
 use super::errors::ApiError;
 use crate::structs::bodies::Body;
 use crate::structs::references::Reference;
@@ -13,7 +12,7 @@ use crate::structs::references::Reference;
 /// An object as the API addresses it.
 #[derive(Clone)]
 pub(crate) struct Target {
-    pub(crate) client: Client,
+    pub(crate) api: Api,
     pub(crate) reference: Reference,
     pub(crate) namespace: Option<String>,
     pub(crate) name: String,
@@ -33,7 +32,7 @@ impl Target {
             Some(&self.name),
             subresource,
         );
-        api::request(&self.client, api::patch(&path, patch_type, patch)?, self.limit)
+        api::request(&self.api, api::patch(&path, patch_type, patch)?, self.limit)
             .await
             .map(Body::new)
     }
@@ -41,7 +40,7 @@ impl Target {
     /// The object as it is now.
     pub(crate) async fn get(&self) -> Result<Body, ApiError> {
         super::fetching::get(
-            &self.client,
+            &self.api,
             &self.reference,
             self.namespace.as_deref(),
             &self.name,

@@ -11,12 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::TryStreamExt as _;
-use kube::Client;
 use kube::core::WatchEvent;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::api;
+use super::api::{self, Api};
 use super::errors::ApiError;
 use super::fetching::{self, Serving};
 use crate::configs::settings::Settings;
@@ -28,20 +27,20 @@ use crate::structs::references::Reference;
 /// What the stream tells.
 #[derive(Debug)]
 pub(crate) enum Notice {
-    /// A listing begins: what it does not bring by its end is gone.
+    /// A listing begins, or begins again: what it does not bring from here to its end is gone.
     ListingStarted,
     /// An item of a listing, or an event of the watch.
     Object(EventType, Body),
     /// The listing is complete.
     ListingEnded,
-    /// How the kind is served was found out, before each listing.
+    /// How the kind is served was found out, before each listing and each reopened watch.
     Serving(Serving),
 }
 
 /// What a stream is about.
 #[derive(Clone)]
 pub(crate) struct Source {
-    pub(crate) client: Client,
+    pub(crate) api: Api,
     pub(crate) reference: Reference,
     /// `None` watches the whole cluster.
     pub(crate) namespace: Option<String>,
@@ -55,6 +54,8 @@ const PAGE: usize = 500;
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 /// The longest wait between two attempts; B-010 allows a handful of requests per minute.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+/// How long a reopened watch may be held up by discovery.
+const REDISCOVERY: Duration = Duration::from_secs(5);
 /// A watch that lives shorter than this without an event counts as a failure (WATCH-I1).
 const SHORT_LIVED: Duration = Duration::from_secs(1);
 
@@ -87,11 +88,7 @@ pub(crate) async fn stream(source: &Source, mut notify: impl FnMut(Notice) + Sen
 /// Brings every object as a listed one; returns the version to watch from, or `None` if the kind is not served.
 async fn list(source: &Source, notify: &mut (impl FnMut(Notice) + Send)) -> Result<Option<String>, ApiError> {
     let limit = source.settings.networking.request_timeout;
-    let Some(serving) = source
-        .heartbeat
-        .attend(fetching::discover(&source.client, &source.reference, limit))
-        .await?
-    else {
+    let Some(serving) = discover(source, limit).await? else {
         return Ok(None);
     };
     notify(Notice::Serving(serving));
@@ -106,12 +103,14 @@ async fn list(source: &Source, notify: &mut (impl FnMut(Notice) + Send)) -> Resu
         };
         let mut page = match source
             .heartbeat
-            .attend(api::request(&source.client, api::get(&page)?, limit))
+            .attend(api::request(&source.api, api::get(&page)?, limit))
             .await
         {
-            // An expired token: the list starts again; what was brought already is brought once more (B-009).
+            // An expired token: the list starts again. What was brought already is brought once more, or is gone
+            // (B-007, B-009).
             Err(error) if error.is_gone() && !token.is_empty() => {
                 token.clear();
+                notify(Notice::ListingStarted);
                 continue;
             }
             answer => answer?,
@@ -135,6 +134,11 @@ async fn list(source: &Source, notify: &mut (impl FnMut(Notice) + Send)) -> Resu
     }
 }
 
+async fn discover(source: &Source, limit: Duration) -> Result<Option<Serving>, ApiError> {
+    let answer = fetching::discover(&source.api, &source.reference, limit);
+    source.heartbeat.attend(answer).await
+}
+
 /// Follows the changes since `version`, over as many requests as it takes; returns when a new listing is needed.
 async fn watch(
     source: &Source,
@@ -142,10 +146,17 @@ async fn watch(
     outage: &mut Outage<'_>,
     notify: &mut (impl FnMut(Notice) + Send),
 ) {
+    let mut stale = false;
     loop {
+        // What ended the last watch may have changed how the kind is served. Nobody waits long for the answer, and
+        // nothing follows from a failure that the watch itself would not meet.
+        if stale && let Ok(Some(serving)) = discover(source, REDISCOVERY).await {
+            notify(Notice::Serving(serving));
+            stale = false;
+        }
         let opened = Instant::now();
         let before = version.clone();
-        match follow(source, &mut version, notify).await {
+        match follow(source, &mut version, &mut stale, notify).await {
             Ok(ControlFlow::Break(())) => return,
             Ok(ControlFlow::Continue(())) if version != before || opened.elapsed() >= SHORT_LIVED => outage.over(),
             Ok(ControlFlow::Continue(())) => {
@@ -161,10 +172,11 @@ async fn watch(
     }
 }
 
-/// One watch request; `Break` asks for a new listing.
+/// One watch request; `Break` asks for a new listing. Says in `answered` whether the watch was open at all.
 async fn follow(
     source: &Source,
     version: &mut String,
+    answered: &mut bool,
     notify: &mut (impl FnMut(Notice) + Send),
 ) -> Result<ControlFlow<()>, ApiError> {
     let watching = &source.settings.watching;
@@ -180,10 +192,12 @@ async fn follow(
     let silence = watching
         .inactivity_timeout
         .unwrap_or(Duration::from_secs(365 * 24 * 3600));
-    let stream = match tokio::time::timeout(silence, source.client.request_events::<Value>(api::get(&path)?)).await {
+    let stream = match tokio::time::timeout(silence, source.api.client.request_events::<Value>(api::get(&path)?)).await
+    {
         Ok(stream) => stream?,
         Err(_) => return Err(ApiError::transport("the watch was not answered")),
     };
+    *answered = true;
     let mut stream = std::pin::pin!(stream);
     loop {
         source.heartbeat.tick();

@@ -56,7 +56,7 @@ pub(crate) enum PrefixError {
 
 /// Why a name of a finalizer cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a DNS subdomain, a slash and a name, as in 'example.com/finalizer'")]
+#[error("{0:?} is not a name with or without a DNS subdomain and a slash before it, as in 'example.com/finalizer'")]
 pub(crate) struct QualifiedNameError(String);
 
 /// Refuses prefixes that the API would refuse in every patch (N-8).
@@ -74,14 +74,15 @@ pub(crate) fn validate_prefix(prefix: &str) -> Result<(), PrefixError> {
 
 /// Refuses names of finalizers that the API would refuse.
 pub(crate) fn validate_qualified_name(text: &str) -> Result<(), QualifiedNameError> {
-    let valid = text.split_once('/').is_some_and(|(prefix, name)| {
-        prefix.len() <= 253
-            && is_subdomain(prefix)
-            && (1..=NAME_LIMIT).contains(&name.len())
-            && name.chars().all(allowed)
-            && name.starts_with(|char: char| char.is_ascii_alphanumeric())
-            && name.ends_with(|char: char| char.is_ascii_alphanumeric())
-    });
+    let (prefix, name) = match text.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, text),
+    };
+    let valid = prefix.is_none_or(|prefix| prefix.len() <= 253 && is_subdomain(prefix))
+        && (1..=NAME_LIMIT).contains(&name.len())
+        && name.chars().all(allowed)
+        && name.starts_with(|char: char| char.is_ascii_alphanumeric())
+        && name.ends_with(|char: char| char.is_ascii_alphanumeric());
     if valid {
         Ok(())
     } else {

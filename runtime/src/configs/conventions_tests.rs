@@ -159,15 +159,16 @@ fn prefixes_are_validated() {
 }
 
 #[test]
-fn finalizers_need_a_domain_and_a_name() {
+fn finalizers_need_a_name_and_may_have_a_domain() {
     for valid in [
         "kopf.zalando.org/KopfFinalizerMarker",
         "op.example.com/finalizer",
         "a/b",
+        "foregroundDeletion",
     ] {
         assert_eq!(validate_qualified_name(valid), Ok(()));
     }
-    for invalid in ["", "a", "/a", "a/", "a/-", "A/b", "a/b/c", "a/ä"] {
+    for invalid in ["", "/a", "-a", "a/", "a/-", "A/b", "a/b/c", "a/ä"] {
         assert!(validate_qualified_name(invalid).is_err(), "{invalid}");
     }
 }

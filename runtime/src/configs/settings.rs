@@ -163,7 +163,7 @@ impl Default for NetworkingSettings {
 pub struct PersistenceSettings {
     /// The prefix of the operator's annotations (P-13, B-7). Default: `kopf.zalando.org`.
     pub prefix: String,
-    /// The name of the operator's finalizer (Z-1). Default: `kopf.zalando.org/KopfFinalizerMarker`.
+    /// The name of the operator's finalizer (Z-1); kinds of Kubernetes itself take only names with a domain. Default: `kopf.zalando.org/KopfFinalizerMarker`.
     pub finalizer: String,
 }
 
@@ -204,7 +204,7 @@ mod tests {
                 .starts_with("settings.persistence.prefix: ")
         );
         let mut settings = Settings::default();
-        settings.persistence.finalizer = "no-domain".to_owned();
+        settings.persistence.finalizer = "no domain".to_owned();
         assert!(
             settings
                 .check()

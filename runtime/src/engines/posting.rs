@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use kube::Client;
 use tokio::sync::mpsc;
 use tracing::Level;
 
-use crate::clients::events::{self, EventType, NewEvent, Reporter};
+use crate::clients::api::Api;
+use crate::clients::events::{self, NewEvent, Reporter};
 use crate::intents::contexts::EventSink;
 
 /// Waiting events; at 1 KiB each a bounded amount of memory.
@@ -33,11 +33,7 @@ pub(crate) fn queue(enabled: bool, least: Level) -> (EventSink, Poster) {
     let sink: EventSink = Arc::new(move |event: NewEvent| {
         // Events about Events would feed on themselves (EVT-11, B-083).
         let about_event = event.about.kind == "Event";
-        let level = match event.event_type {
-            EventType::Normal => Level::INFO,
-            EventType::Warning => Level::WARN,
-        };
-        if enabled && level <= least && !about_event && sender.try_send(event).is_err() {
+        if enabled && event.level <= least && !about_event && sender.try_send(event).is_err() {
             counter.fetch_add(1, Ordering::Relaxed);
         }
     });
@@ -52,10 +48,10 @@ pub(crate) fn queue(enabled: bool, least: Level) -> (EventSink, Poster) {
 
 impl Poster {
     /// Posts until all sinks are gone and the queue is empty.
-    pub(crate) async fn run(mut self, client: Client, reporter: Reporter) {
+    pub(crate) async fn run(mut self, api: Api, reporter: Reporter) {
         let mut refused = false;
         while let Some(event) = self.queue.recv().await {
-            match events::post(&client, &event, &reporter, LIMIT).await {
+            match events::post(&api, &event, &reporter, LIMIT).await {
                 Ok(()) => refused = false,
                 // Said once per outage.
                 Err(error) if !refused => {
@@ -75,9 +71,10 @@ impl Poster {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clients::events::EventType;
     use crate::structs::events::ObjectReference;
 
-    fn event(event_type: EventType, kind: &str) -> NewEvent {
+    fn event(level: Level, kind: &str) -> NewEvent {
         let about = ObjectReference {
             kind: kind.into(),
             ..ObjectReference::default()
@@ -85,7 +82,8 @@ mod tests {
         let at = jiff::Timestamp::UNIX_EPOCH;
         NewEvent {
             about,
-            event_type,
+            event_type: EventType::Warning,
+            level,
             reason: "R".into(),
             message: "m".into(),
             at,
@@ -96,13 +94,23 @@ mod tests {
     #[test]
     fn what_is_not_to_be_posted_is_forgotten() {
         let (sink, mut poster) = queue(true, Level::WARN);
-        sink(event(EventType::Normal, "Cart"));
-        sink(event(EventType::Warning, "Event"));
-        sink(event(EventType::Warning, "Cart"));
+        sink(event(Level::INFO, "Cart"));
+        sink(event(Level::WARN, "Event"));
+        sink(event(Level::WARN, "Cart"));
         assert_eq!(poster.queue.try_recv().unwrap().about.kind, "Cart");
         assert!(poster.queue.try_recv().is_err());
         let (sink, mut poster) = queue(false, Level::INFO);
-        sink(event(EventType::Warning, "Cart"));
+        sink(event(Level::WARN, "Cart"));
+        assert!(poster.queue.try_recv().is_err());
+    }
+
+    // EVT-02
+    #[test]
+    fn the_strictest_level_still_posts_errors() {
+        let (sink, mut poster) = queue(true, Level::ERROR);
+        sink(event(Level::WARN, "Cart"));
+        sink(event(Level::ERROR, "Cart"));
+        assert_eq!(poster.queue.try_recv().unwrap().level, Level::ERROR);
         assert!(poster.queue.try_recv().is_err());
     }
 
@@ -111,7 +119,7 @@ mod tests {
     fn a_full_queue_drops_and_counts() {
         let (sink, poster) = queue(true, Level::INFO);
         for _ in 0..CAPACITY + 5 {
-            sink(event(EventType::Normal, "Cart"));
+            sink(event(Level::INFO, "Cart"));
         }
         assert_eq!(poster.dropped.load(Ordering::Relaxed), 5);
     }

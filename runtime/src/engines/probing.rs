@@ -16,6 +16,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use crate::structs::heartbeat::{Heartbeat, Sign};
 
@@ -60,6 +61,8 @@ pub(crate) async fn serve(
     let address = listener.local_addr()?;
     let path = endpoint.path.clone();
     Ok((address, async move {
+        // They end with this future.
+        let mut connections = JoinSet::new();
         loop {
             let Ok((stream, _)) = listener.accept().await else {
                 // Out of descriptors, for instance: the next attempt may fare better, but not at once.
@@ -72,7 +75,9 @@ pub(crate) async fn serve(
                 let answer = answer(request.method(), request.uri(), &path, &signs);
                 async move { Ok::<_, Infallible>(answer) }
             });
-            tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answers));
+            while connections.try_join_next().is_some() {}
+            connections
+                .spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answers));
         }
     }))
 }

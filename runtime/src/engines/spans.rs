@@ -156,6 +156,7 @@ where
                 } else {
                     EventType::Normal
                 },
+                level: *metadata.level(),
                 reason: "Logging".into(),
                 message: record.message,
                 at: jiff::Timestamp::now(),

@@ -4,8 +4,8 @@
 //! patch (T-15), never overlaps with itself (T-13), and waits for its stop request wherever it waits (T-11).
 
 use std::any::Any;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -37,30 +37,77 @@ pub(crate) struct Timers {
     live: Option<watch::Sender<Live>>,
 }
 
-/// One timer of one object, also after its end: a one-shot that is over is not started again (G-6).
+/// One timer of one object, also after its end: one that ended by itself is not started again (G-6).
 #[derive(Debug)]
 struct Running {
     id: String,
     stopped: Stopped,
-    /// The task has ended.
-    over: Arc<AtomicBool>,
+    phase: Phase,
 }
 
 impl Running {
-    fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+    /// Asks the task to stop; one that has ended stays as it is.
+    fn stop(&self) {
+        if self.phase.change(Step::stop) == Step::Stopping {
+            self.stopped.set();
+        }
+    }
+}
+
+/// Where in its life a task is; shared with the task.
+#[derive(Clone, Debug, Default)]
+struct Phase(Arc<Mutex<Step>>);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Step {
+    #[default]
+    Running,
+    /// Asked to stop.
+    Stopping,
+    /// Ended because it was asked to: it may start again (G-7).
+    Stopped,
+    /// Ended by itself, be it by a panic: over for this object and process (G-6, T-12).
+    Over,
+}
+
+impl Step {
+    fn stop(self) -> Self {
+        match self {
+            Self::Running => Self::Stopping,
+            other => other,
+        }
+    }
+
+    fn end(self) -> Self {
+        match self {
+            Self::Running => Self::Over,
+            Self::Stopping => Self::Stopped,
+            other => other,
+        }
+    }
+}
+
+impl Phase {
+    fn get(&self) -> Step {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: fn(Step) -> Step) -> Step {
+        let mut step = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *step = change(*step);
+        *step
     }
 }
 
 /// Tells of a task's end, however it comes; and only once the task counts as ended.
 struct Ending {
-    over: Arc<AtomicBool>,
+    phase: Phase,
     ended: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
+        self.phase.change(Step::end);
         (self.ended)();
     }
 }
@@ -79,7 +126,8 @@ struct Live {
 pub(crate) struct Surroundings {
     pub(crate) environment: Environment,
     pub(crate) reference: Reference,
-    pub(crate) serving: Serving,
+    /// How the kind is served now: a timer outlives changes of its CRD.
+    pub(crate) serving: Arc<dyn Fn() -> Serving + Send + Sync>,
     /// Called when a timer has ended, on which the finalizer may wait.
     pub(crate) ended: Arc<dyn Fn() + Send + Sync>,
 }
@@ -110,18 +158,17 @@ impl Timers {
     pub(crate) fn adjust(&mut self, matching: &[&TimerHandler], surroundings: &Surroundings) {
         for running in &self.running {
             if !matching.iter().any(|timer| timer.id == running.id) {
-                running.stopped.set();
+                running.stop();
             }
         }
         // A stopped timer may start again once its old task is gone; one that ended by itself may not.
-        self.running
-            .retain(|running| !(running.stopped.is_set() && running.is_over()));
+        self.running.retain(|running| running.phase.get() != Step::Stopped);
         let Some(live) = &self.live else { return };
         for timer in matching {
             if self.running.iter().any(|running| running.id == timer.id) {
                 continue;
             }
-            let stopped = Stopped::default();
+            let stopped = Stopped::within(&surroundings.environment.stopping);
             let task = Task {
                 timer: (*timer).clone(),
                 live: live.subscribe(),
@@ -130,9 +177,9 @@ impl Timers {
             };
             let about = ObjectReference::to(&live.borrow().body);
             let span = spans::handler_span(surroundings.environment.number, &timer.id, &about);
-            let over = Arc::new(AtomicBool::new(false));
+            let phase = Phase::default();
             let ending = Ending {
-                over: Arc::clone(&over),
+                phase: phase.clone(),
                 ended: Arc::clone(&surroundings.ended),
             };
             let work = async move {
@@ -144,7 +191,7 @@ impl Timers {
             self.running.push(Running {
                 id: timer.id.clone(),
                 stopped,
-                over,
+                phase,
             });
         }
     }
@@ -152,7 +199,7 @@ impl Timers {
     /// Asks all to stop.
     pub(crate) fn stop(&self) {
         for running in &self.running {
-            running.stopped.set();
+            running.stop();
         }
     }
 
@@ -163,14 +210,16 @@ impl Timers {
 
     /// Whether any task is alive, be it on its way out (Z-10, T-1).
     pub(crate) fn are_alive(&self) -> bool {
-        self.running.iter().any(|running| !running.is_over())
+        self.running
+            .iter()
+            .any(|running| matches!(running.phase.get(), Step::Running | Step::Stopping))
     }
 
     /// Whether this timer is over for this object and process (T-12).
     pub(crate) fn is_over(&self, id: &str) -> bool {
         self.running
             .iter()
-            .any(|running| running.id == id && running.is_over() && !running.stopped.is_set())
+            .any(|running| running.id == id && running.phase.get() == Step::Over)
     }
 }
 
@@ -196,21 +245,24 @@ impl Task {
         }
         // Sharp timers keep to the grid of their first call.
         let mut grid = None;
-        let mut record = Record::fresh(self.now());
+        // What a series of attempts has come to; one begins with its first call, not with the wait for it (T-5, E-8).
+        let mut series = None;
         loop {
             if self.idle().await.is_break() {
                 return;
             }
             let attempt = Instant::now();
             let grid = *grid.get_or_insert(attempt);
+            let record = series.take().unwrap_or_else(|| Record::fresh(self.now()));
             let Some((after, verdict)) = self.attempt(record).await else {
                 return;
             };
-            record = after;
             let pause = match verdict {
-                Verdict::Retry(delay) => delay.max(SHORTEST_DELAY),
-                // The next series starts afresh (T-5).
-                Verdict::Success | Verdict::Failure(_) => match self.timer.interval {
+                Verdict::Retry(delay) => {
+                    series = Some(after);
+                    delay.max(SHORTEST_DELAY)
+                }
+                Verdict::Success | Verdict::Failure(_) => match self.timer.interval.map(|it| it.max(SHORTEST_DELAY)) {
                     Some(interval) if self.timer.sharp => until_grid(grid, interval, Instant::now()),
                     Some(interval) => interval,
                     None if self.timer.idle.is_some() => {
@@ -224,9 +276,6 @@ impl Task {
             };
             if self.rest(pause).await.is_break() {
                 return;
-            }
-            if !matches!(verdict, Verdict::Retry(_)) {
-                record = Record::fresh(self.now());
             }
         }
     }
@@ -268,7 +317,7 @@ impl Task {
         if let Some(result) = result {
             patches::deliver(&mut contents.merge, &timer.id, result);
         }
-        let target = environment.target(self.surroundings.reference, self.surroundings.serving, &live.body);
+        let target = environment.target(self.surroundings.reference, (self.surroundings.serving)(), &live.body);
         match application::apply(&target, &live.body, contents, &environment.patience()).await {
             Applied::Interrupted => return None,
             Applied::Refused(message) => tracing::error!("The API server refused the patch: {message}"),
@@ -279,46 +328,40 @@ impl Task {
     }
 
     /// Waits until the object was left alone for long enough; a change meanwhile prolongs the wait (T-7).
-    async fn idle(&mut self) -> std::ops::ControlFlow<()> {
+    async fn idle(&mut self) -> ControlFlow<()> {
         let Some(idle) = self.timer.idle else {
             return self.rest(Duration::ZERO).await;
         };
         loop {
-            let due = self.live.borrow().changed + idle;
-            let now = Instant::now();
-            if due <= now {
-                return self.rest(Duration::ZERO).await;
+            let quiet = self.live.borrow().changed.elapsed();
+            match idle.saturating_sub(quiet) {
+                Duration::ZERO => return self.rest(Duration::ZERO).await,
+                left => self.rest(left).await?,
             }
-            self.rest(due - now).await?;
         }
     }
 
     /// Waits for a change after `moment`: a timer with `idle` alone is called once per quiet period (T-10).
-    async fn disturbed_after(&mut self, moment: Instant) -> std::ops::ControlFlow<()> {
+    async fn disturbed_after(&mut self, moment: Instant) -> ControlFlow<()> {
         let disturbed = self.live.wait_for(|live| live.changed > moment);
         tokio::select! {
-            () = self.stopped.wait() => std::ops::ControlFlow::Break(()),
-            () = self.surroundings.environment.stopping.cancelled() => std::ops::ControlFlow::Break(()),
-            seen = disturbed => if seen.is_ok() { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) },
+            () = self.stopped.wait() => ControlFlow::Break(()),
+            seen = disturbed => if seen.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) },
         }
     }
 
     /// Sleeps; breaks off as soon as the timer is to stop.
-    async fn rest(&self, duration: Duration) -> std::ops::ControlFlow<()> {
+    async fn rest(&self, duration: Duration) -> ControlFlow<()> {
         tokio::select! {
             biased;
-            () = self.stopped.wait() => std::ops::ControlFlow::Break(()),
-            () = self.surroundings.environment.stopping.cancelled() => std::ops::ControlFlow::Break(()),
-            () = tokio::time::sleep(duration) => std::ops::ControlFlow::Continue(()),
+            () = self.stopped.wait() => ControlFlow::Break(()),
+            () = tokio::time::sleep(duration) => ControlFlow::Continue(()),
         }
     }
 }
 
-/// The time to the next point of the grid `start + n × interval` that lies ahead of `now`.
+/// The time to the next point of the grid `start + n × interval` that lies ahead of `now`; the interval is not zero.
 fn until_grid(start: Instant, interval: Duration, now: Instant) -> Duration {
-    if interval.is_zero() {
-        return SHORTEST_DELAY;
-    }
     let into = (now - start).as_nanos() % interval.as_nanos();
     interval.saturating_sub(Duration::from_nanos(u64::try_from(into).unwrap_or_default()))
 }

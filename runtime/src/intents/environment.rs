@@ -4,13 +4,13 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Client;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::contexts::{Context, EventSink, Events};
 use super::stoppers::Stopped;
 use crate::actions::application::Patience;
+use crate::clients::api::Api;
 use crate::clients::fetching::Serving;
 use crate::clients::patching::Target;
 use crate::configs::settings::Settings;
@@ -22,7 +22,7 @@ use crate::structs::references::Reference;
 /// One running operator, as seen from a handler.
 #[derive(Clone)]
 pub(crate) struct Environment {
-    pub(crate) client: Client,
+    pub(crate) api: Api,
     pub(crate) settings: Arc<Settings>,
     pub(crate) clock: Clock,
     pub(crate) sink: EventSink,
@@ -48,7 +48,7 @@ impl Environment {
             about,
         };
         Context {
-            client: Some(self.client.clone()),
+            client: Some(self.api.client.clone()),
             spec,
             events,
             stopped,
@@ -57,7 +57,7 @@ impl Environment {
 
     pub(crate) fn target(&self, reference: Reference, serving: Serving, body: &Body) -> Target {
         Target {
-            client: self.client.clone(),
+            api: self.api.clone(),
             reference,
             namespace: body.namespace().map(str::to_owned),
             name: body.name().unwrap_or_default().to_owned(),

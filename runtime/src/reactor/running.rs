@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::processing::Processor;
 use super::queueing::Stream;
+use crate::clients::api::Api;
 use crate::clients::events::Reporter;
 use crate::clients::watching::Source;
 use crate::configs::settings::Settings;
@@ -63,8 +64,9 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         sink: Arc::clone(&sink),
     });
     let registered = spans::register(loggers);
+    let api = Api::new(client);
     let environment = Environment {
-        client: client.clone(),
+        api: api.clone(),
         settings: Arc::clone(&settings),
         clock,
         sink,
@@ -87,7 +89,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         component: settings.posting.reporting_component.clone(),
         instance: settings.posting.reporting_instance.clone(),
     };
-    let poster = tokio::spawn(poster.run(client, reporter));
+    let poster = tokio::spawn(poster.run(api, reporter));
 
     let watching = TaskTracker::new();
     for stream in streams {
@@ -123,7 +125,7 @@ fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Envir
                 None => registry.reference.plural.to_owned(),
             };
             let source = Source {
-                client: environment.client.clone(),
+                api: environment.api.clone(),
                 reference: registry.reference,
                 namespace: namespace.cloned(),
                 settings: Arc::clone(&environment.settings),
