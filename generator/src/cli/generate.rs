@@ -52,6 +52,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         output::refusals(plan.refusals());
         return Ok(Status::Conflict);
     }
+    if !arguments.check {
+        plan.apply(folder)?;
+    }
     output::changes(plan.changes(), arguments.check);
     output::notes(plan.notes());
     if plan.is_empty() {
@@ -61,7 +64,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     if arguments.check {
         return Ok(Status::Differs);
     }
-    plan.apply(folder)?;
     Ok(Status::Done)
 }
 

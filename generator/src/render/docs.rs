@@ -1,5 +1,7 @@
 //! Descriptions as doc comments: the same words, but nothing that rustdoc or clippy takes for markup gone wrong.
 
+use std::fmt::Write as _;
+
 /// The lines of a doc comment, without a leading space.
 pub(super) fn lines(description: &str) -> Vec<String> {
     let text = description.replace("\r\n", "\n").replace(['\r', '\t'], " ");
@@ -74,6 +76,10 @@ fn mend_inside(line: &str, code: &mut CodeSpans) -> String {
             let url = url(rest);
             out.extend(["<", url, ">"]);
             rest = &rest[url.len()..];
+        } else if is_bidirectional(c) {
+            // rustc refuses what makes text look different from what it is.
+            write!(out, "U+{:04X}", u32::from(c)).expect("a String takes all");
+            rest = &rest[c.len_utf8()..];
         } else {
             if code.open == 0 && matches!(c, '[' | ']' | '<') {
                 out.push('\\');
@@ -83,6 +89,11 @@ fn mend_inside(line: &str, code: &mut CodeSpans) -> String {
         }
     }
     out
+}
+
+/// Whether a character changes the direction of the text behind it.
+pub(super) fn is_bidirectional(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Spans end on their line here; Markdown would let them run on.
@@ -122,6 +133,7 @@ mod tests {
             ("- a\n- b", vec!["- a", "- b"]),
             ("- a\nlazy", vec!["\\- a", "lazy"]),
             ("1. a\nlazy", vec!["1\\. a", "lazy"]),
+            ("a\u{202e}b `c\u{2066}`", vec!["aU+202Eb `cU+2066`"]),
             ("", vec![]),
         ];
         for (description, expected) in cases {

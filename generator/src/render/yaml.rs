@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::docs::is_bidirectional;
+
 /// A YAML value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Yaml {
@@ -281,7 +283,12 @@ fn is_block_text(text: &str) -> bool {
 }
 
 fn is_printable(c: char) -> bool {
-    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    !c.is_control()
+        && !is_bidirectional(c)
+        && !matches!(
+            c,
+            '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
 }
 
 /// YAML 1.1 takes an exponent for a number only after a dot and with a sign.

@@ -221,12 +221,12 @@ mod tests {
     #[test]
     fn modules_are_sorted_in() {
         let text = "//! Doc.\n\n/// The bucket.\npub mod bucket;\npub mod pod;\n";
-        let parts = ["zebra", "cart", "ant"]
+        let parts = ["zebra", "cart9", "cart", "cart10", "ant"]
             .map(|name| Part::Module(name.to_owned()))
             .to_vec();
         assert_eq!(
             appended(text, parts),
-            "//! Doc.\n\npub mod ant;\n/// The bucket.\npub mod bucket;\npub mod cart;\npub mod pod;\npub mod zebra;\n"
+            "//! Doc.\n\npub mod ant;\n/// The bucket.\npub mod bucket;\npub mod cart;\npub mod cart10;\npub mod cart9;\npub mod pod;\npub mod zebra;\n"
         );
         assert_eq!(
             appended("//! Doc.\n", vec![Part::Module("a".to_owned())]),

@@ -60,7 +60,7 @@ fn inside(project: &Path, path: &str) -> Result<PathBuf, Error> {
 }
 
 /// Writes all replacements beside their targets, then renames them in order.
-pub(super) fn replace(project: &Path, replacements: &[Replacement]) -> Result<(), Error> {
+pub(super) fn replace(project: &Path, replacements: &[&Replacement]) -> Result<(), Error> {
     let mut staged = Vec::new();
     let result = stage(project, replacements, &mut staged).and_then(|()| {
         staged
@@ -80,7 +80,7 @@ pub(super) fn replace(project: &Path, replacements: &[Replacement]) -> Result<()
 
 fn stage(
     project: &Path,
-    replacements: &[Replacement],
+    replacements: &[&Replacement],
     staged: &mut Vec<(PathBuf, PathBuf, String)>,
 ) -> Result<(), Error> {
     for Replacement { path, contents } in replacements {
@@ -103,10 +103,14 @@ fn stage(
 
 /// Refuses what is protected, before anything is written.
 pub(super) fn check_writable(project: &Path, path: &str) -> Result<(), Error> {
-    match fs::metadata(inside(project, path)?) {
-        Ok(metadata) if metadata.permissions().readonly() => Err(Error::ReadOnly(path.to_owned())),
-        _ => Ok(()),
+    let full = inside(project, path)?;
+    let is_protected = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly());
+    // Renaming and deleting write into the folder, the nearest one that is there.
+    let folder = full.ancestors().skip(1).find(|folder| folder.exists());
+    if is_protected(&full) || folder.is_some_and(is_protected) {
+        return Err(Error::ReadOnly(path.to_owned()));
     }
+    Ok(())
 }
 
 /// Deletes a file, and the folders that are empty without it.

@@ -162,10 +162,12 @@ impl Plan {
         self.writes.is_empty() && self.deletions.is_empty()
     }
 
-    /// Writes everything, the lock last.
+    /// Writes and deletes everything; the lock comes last, so that it never forgets what is still to be done.
     pub fn apply(&self, project: &Path) -> Result<(), Error> {
-        disk::replace(project, &self.writes)?;
-        self.deletions.iter().try_for_each(|path| disk::delete(project, path))
+        let (record, files): (Vec<_>, Vec<_>) = self.writes.iter().partition(|write| write.path == lock::PATH);
+        disk::replace(project, &files)?;
+        self.deletions.iter().try_for_each(|path| disk::delete(project, path))?;
+        disk::replace(project, &record)
     }
 }
 

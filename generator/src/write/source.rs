@@ -169,7 +169,7 @@ impl Source {
                 _ => None,
             })
         };
-        let next = modules().find(|(known, _)| version_order(known, name).is_gt());
+        let next = modules().find(|(known, _)| known.as_str() > name);
         match (next, modules().next_back()) {
             (Some((_, next)), _) => (next.start, Gap::None),
             (None, Some((_, last))) => (last.end, Gap::None),
@@ -247,7 +247,12 @@ impl Edits {
             }
             let is_blank = |line: &str| line.trim().is_empty();
             if gap == Gap::None {
-                blocks.sort_by(|a, b| version_order(a, b));
+                // Unlike imports, modules are sorted by bytes.
+                if blocks.iter().all(|block| block.starts_with("use ")) {
+                    blocks.sort_by(|a, b| version_order(a, b));
+                } else {
+                    blocks.sort_by(|a, b| a.trim_end_matches(';').cmp(b.trim_end_matches(';')));
+                }
                 out.push_str(&format!("{}\n", blocks.join("\n")).replace('\n', eol));
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::schema::others_name;
 use crate::model::{ObjectSchema, Presence, Scalar, Schema, Shape};
@@ -52,10 +52,7 @@ fn present(schema: &Schema, value: &Value, scope: &mut Scope) -> TokenStream {
     match (&schema.shape, value) {
         (Shape::Scalar(Scalar::String), Value::String(text)) => quote!(#text.to_owned()),
         (Shape::Scalar(Scalar::Boolean), Value::Bool(value)) => quote!(#value),
-        (Shape::Scalar(Scalar::Number), Value::Number(number)) => {
-            let number = Literal::f64_unsuffixed(number.as_f64().unwrap_or_default());
-            quote!(#number)
-        }
+        (Shape::Scalar(Scalar::Number), Value::Number(number)) => float(number),
         (Shape::Scalar(_), Value::Number(number)) => path(&number.as_i64().unwrap_or_default().to_string()),
         (Shape::Enum { type_name, variants }, Value::String(text)) => {
             let variant = variants.iter().find(|(wire, _)| wire == text).or(variants.first());
@@ -117,8 +114,39 @@ fn literal(object: &ObjectSchema, entries: &serde_json::Map<String, Value>, scop
 }
 
 fn json(value: &Value) -> TokenStream {
-    let text = path(&value.to_string());
-    quote!(serde_json::json!(#text))
+    let tokens = json_tokens(value);
+    quote!(serde_json::json!(#tokens))
+}
+
+/// What `json!` takes; numbers say their type, since plain ones are at most an `i32`.
+fn json_tokens(value: &Value) -> TokenStream {
+    match value {
+        Value::Null => quote!(null),
+        Value::Bool(value) => quote!(#value),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) if i32::try_from(number).is_ok() => path(&number.to_string()),
+            (Some(number), _) => path(&format!("{number}_i64")),
+            (None, Some(number)) => path(&format!("{number}_u64")),
+            (None, None) => float(number),
+        },
+        Value::String(text) => quote!(#text),
+        Value::Array(items) => {
+            let items = items.iter().map(json_tokens);
+            quote!([#(#items),*])
+        }
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| {
+                let value = json_tokens(value);
+                quote!(#key: #value)
+            });
+            quote!({#(#entries),*})
+        }
+    }
+}
+
+fn float(number: &Number) -> TokenStream {
+    let number = Literal::f64_unsuffixed(number.as_f64().unwrap_or_default());
+    quote!(#number)
 }
 
 fn known(rust: &str, value: &Value, scope: &mut Scope) -> TokenStream {
@@ -138,5 +166,25 @@ fn known(rust: &str, value: &Value, scope: &mut Scope) -> TokenStream {
             let value = json(value);
             quote!(serde_json::from_value(#value).expect("the default fits its type"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::json_tokens;
+
+    #[test]
+    fn json_of_any_value_is_rust() {
+        let value =
+            json!({"a\u{7}\n\"b": ["\u{2028}{x}", -5_000_000_000_i64, u64::MAX, 1, 1e300, -2.5, null, true, {}, []]});
+        let tokens = json_tokens(&value).to_string();
+        for part in ["5000000000_i64", "18446744073709551615_u64", "null", "{ }"] {
+            assert!(tokens.contains(part), "{part}: {tokens}");
+        }
+        let macro_call: syn::Result<syn::Expr> = syn::parse_str(&format!("json!({tokens})"));
+        assert!(macro_call.is_ok());
+        assert_eq!(json_tokens(&Value::Null).to_string(), "null");
     }
 }

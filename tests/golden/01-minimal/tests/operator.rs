@@ -46,9 +46,8 @@ async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
 }
 
 fn is_handled(object: Option<&Value>) -> bool {
-    object.is_some_and(|object| {
-        last_handled(object).is_some() && !object["status"][RESULT].is_null()
-    })
+    let result = object.map(|object| &object["status"][RESULT]);
+    object.and_then(last_handled).is_some() && result.is_some_and(|result| !result.is_null())
 }
 
 /// What the operator notes on an object that it has handled.
