@@ -1,6 +1,8 @@
 //! What a stream survives. Faults can only be made on the embedded server.
 
-use kopf_runtime::{Change, Event, EventType, HandlerResult, Operator, Resource, secs};
+use kopf_runtime::{
+    Change, Event, EventType, HandlerResult, Kind, Operator, Reference, Resource, RunError, RunOptions, Timer, secs,
+};
 use kopf_tests::cluster::{Cluster, Working};
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
 use kopf_testserver::Failure;
@@ -211,4 +213,179 @@ async fn stale_echoes_are_not_handled_again() {
     tokio::time::sleep(secs(30)).await;
     operator.stop().await;
     assert_eq!(notes.all(), ["create first", "create second", "update second"]);
+}
+
+fn noting(notes: &Notes) -> Operator {
+    let notes = notes.clone();
+    let handler = move |Change { name, .. }: Change<Widget>| {
+        notes.add(name);
+        async { HandlerResult::Ok(true) }
+    };
+    Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", handler, |o| o))
+}
+
+// one stream per namespace, however often it is named.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_named_twice_is_served_once() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let options = |namespaces: &[&str]| {
+        RunOptions::new(cluster.client.clone())
+            .namespaces(namespaces.iter().copied())
+            .follow_tokio_time()
+    };
+    let namespace = cluster.namespace.as_str();
+    let operator = noting(&notes).start_with(options(&[namespace, namespace]));
+    create(&cluster, "a", json!({"size": 1})).await;
+    tokio::time::sleep(secs(10)).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["a"]);
+    let refused = noting(&notes).run(options(&["a", ""])).await;
+    assert!(matches!(refused, Err(RunError::Malformed(_))));
+}
+
+struct LaterWidget;
+
+impl Kind for LaterWidget {
+    type Spec = Value;
+    type Status = Value;
+    const REFERENCE: Reference = Reference {
+        version: "v2",
+        ..Widget::REFERENCE
+    };
+}
+
+// H-11: two versions of a kind are the same objects.
+#[tokio::test(start_paused = true)]
+async fn two_versions_of_a_kind_are_refused() {
+    let cluster = Cluster::embedded().await;
+    let operator = noting(&Notes::default()).resource(Resource::of::<LaterWidget>());
+    let refused = operator.run(RunOptions::new(cluster.client.clone())).await;
+    let message = refused.expect_err("each object would be handled twice").to_string();
+    assert!(message.contains("in the versions v1 and v2"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_a_run_ends_the_operator() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let options = RunOptions::new(cluster.client.clone()).follow_tokio_time();
+    let run = noting(&notes).run(options);
+    assert!(tokio::time::timeout(secs(10), run).await.is_err());
+    server(&cluster).clear_requests();
+    create(&cluster, "a", json!({"size": 1})).await;
+    tokio::time::sleep(secs(300)).await;
+    assert!(notes.all().is_empty());
+    assert_eq!(server(&cluster).requests().len(), 1, "only that of the test itself");
+}
+
+// B-007, B-009: deleted after its page was listed and before the list started again.
+#[tokio::test(start_paused = true)]
+async fn what_goes_away_during_a_restarted_listing_is_noticed() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    widgets::create_with(&cluster, "a", json!({"labels": {"timed": "y"}}), json!({"size": 1})).await;
+    for number in 0..500 {
+        create(&cluster, &format!("w{number}"), json!({"size": number})).await;
+    }
+    let notes = Notes::default();
+    let handler = {
+        let notes = notes.clone();
+        move |Timer { name, .. }: Timer<Widget>| {
+            notes.add(name);
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    server(&cluster).fail_next("GET", "continue=", Failure::Delay(secs(10)), 1);
+    let timed = Resource::of::<Widget>().timer("tick", handler, |o| o.interval(secs(1)).label("timed", "y"));
+    let operator = cluster.start(Operator::new("suite").resource(timed));
+    notes.wait_for(2).await;
+    let path = path(&cluster, "a");
+    cluster.patch(&path, &json!({"metadata": {"finalizers": null}})).await;
+    cluster.request("DELETE", &path, &Value::Null).await.unwrap();
+    server(&cluster).compact();
+    tokio::time::sleep(secs(20)).await;
+    let count = notes.all().len();
+    tokio::time::sleep(secs(20)).await;
+    operator.stop().await;
+    assert_eq!(notes.all().len(), count, "the timer ended with its object");
+}
+
+// A-3, B-048: the subresource came with a later version of the CRD.
+#[tokio::test(start_paused = true)]
+async fn a_new_subresource_is_found_when_the_watch_is_opened_again() {
+    let cluster = Cluster::embedded().await;
+    let mut definition = widgets::definition();
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    definition["spec"]["versions"][0]["subresources"] = json!({});
+    cluster.request("POST", crds, &definition).await.unwrap();
+    widgets::install(&cluster).await;
+    let operator = cluster.start(noting(&Notes::default()));
+    create(&cluster, "first", json!({"size": 1})).await;
+    cluster
+        .wait(&path(&cluster, "first"), |object| object["status"]["made"] == true)
+        .await;
+    let name = definition["metadata"]["name"].as_str().unwrap();
+    cluster
+        .patch(
+            &format!("{crds}/{name}"),
+            &json!({"spec": {"versions": widgets::definition()["spec"]["versions"]}}),
+        )
+        .await;
+    tokio::time::sleep(secs(5)).await;
+    server(&cluster).drop_watches();
+    tokio::time::sleep(secs(5)).await;
+    create(&cluster, "second", json!({"size": 1})).await;
+    cluster
+        .wait(&path(&cluster, "second"), |object| object["status"]["made"] == true)
+        .await;
+    operator.stop().await;
+}
+
+// B-013
+#[tokio::test(start_paused = true)]
+async fn requests_are_sent_a_few_at_a_time() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    for number in 0..300 {
+        create(&cluster, &format!("w{number}"), json!({"size": number})).await;
+    }
+    let server = server(&cluster);
+    server.fail_next("PATCH", "widgets", Failure::Delay(secs(2)), usize::MAX);
+    let operator = cluster.start(noting(&Notes::default()));
+    for second in 1..4 {
+        tokio::time::sleep(secs(2)).await;
+        let waiting = server
+            .requests()
+            .iter()
+            .filter(|request| request.status.is_none() && request.method == "PATCH")
+            .count();
+        assert!((1..=64).contains(&waiting), "{waiting} at once after {second}");
+    }
+    cluster.wait(&path(&cluster, "w299"), handled).await;
+    operator.stop().await;
+}
+
+// EVT-02
+#[tokio::test(start_paused = true)]
+async fn the_strictest_level_posts_errors_alone() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let handler = |Change { events, .. }: Change<Widget>| async move {
+        events.info("Calm", "nothing");
+        events.warn("Worried", "something");
+        events.exception("Broken", &anyhow::anyhow!("everything"));
+        HandlerResult::Ok(())
+    };
+    let operator = Operator::new("suite")
+        .settings(|settings| settings.posting.level = kopf_runtime::settings::Level::ERROR)
+        .resource(Resource::of::<Widget>().on_create("made", handler, |o| o));
+    let operator = cluster.start(operator);
+    create(&cluster, "a", json!({"size": 1})).await;
+    cluster.wait(&path(&cluster, "a"), handled).await;
+    operator.stop().await;
+    let posted = cluster.events_about("a").await;
+    assert_eq!(posted, [("Broken".to_owned(), "everything".to_owned())]);
 }

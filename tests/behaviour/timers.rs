@@ -1,7 +1,9 @@
 //! Timers.
 
-use kopf_runtime::{HandlerResult, Operator, Resource, Timer, millis, secs};
-use kopf_tests::cluster::Cluster;
+use std::time::Duration;
+
+use kopf_runtime::{HandlerResult, Operator, Resource, Timer, blocking, millis, secs};
+use kopf_tests::cluster::{Cluster, Working};
 use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
 use serde_json::{Value, json};
@@ -183,5 +185,155 @@ async fn an_idle_timer_waits_until_the_object_is_left_alone() {
     assert_eq!(notes.all(), ["16", "82"]);
     cluster.request("DELETE", &path, &Value::Null).await.unwrap();
     cluster.wait(&path, Value::is_null).await;
+    operator.stop().await;
+}
+
+/// An operator with one timer that notes its calls, and an object for it.
+async fn ticking(
+    notes: &Notes,
+    options: impl FnOnce(kopf_runtime::TimerOptions) -> kopf_runtime::TimerOptions,
+) -> (Cluster, Working) {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let handler = {
+        let notes = notes.clone();
+        move |_: Timer<Widget>| {
+            notes.add("tick");
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let operator =
+        cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, options)));
+    create(&cluster, "a", json!({"size": 1})).await;
+    (cluster, operator)
+}
+
+// T-12, G-6: whatever else happens to the object, which needs no finalizer any more.
+#[tokio::test(start_paused = true)]
+async fn a_one_shot_is_called_once() {
+    let notes = Notes::default();
+    let (cluster, operator) = ticking(&notes, |o| o).await;
+    notes.wait_for(1).await;
+    let path = path(&cluster, "a");
+    for size in 2..5 {
+        tokio::time::sleep(secs(10)).await;
+        cluster.patch(&path, &json!({"spec": {"size": size}})).await;
+    }
+    tokio::time::sleep(secs(60)).await;
+    assert_eq!(notes.all(), ["tick"]);
+    assert_eq!(cluster.get(&path).await["metadata"]["finalizers"], Value::Null);
+    operator.stop().await;
+}
+
+// G-7, G-18: what was stopped before it ended may start again.
+#[tokio::test(start_paused = true)]
+async fn a_timer_that_was_stopped_starts_again_when_it_matches_again() {
+    let notes = Notes::default();
+    let options = |o: kopf_runtime::TimerOptions| o.interval(secs(10)).label("off", kopf_runtime::ABSENT);
+    let (cluster, operator) = ticking(&notes, options).await;
+    notes.wait_for(2).await;
+    let path = path(&cluster, "a");
+    cluster
+        .patch(&path, &json!({"metadata": {"labels": {"off": "y"}}}))
+        .await;
+    tokio::time::sleep(secs(60)).await;
+    let before = notes.all().len();
+    assert!(before <= 3, "{before} calls");
+    cluster
+        .patch(&path, &json!({"metadata": {"labels": {"off": null}}}))
+        .await;
+    notes.wait_for(before + 2).await;
+    operator.stop().await;
+}
+
+// T-7: also a quiet period that no clock can hold.
+#[tokio::test(start_paused = true)]
+async fn an_endless_quiet_period_never_ends() {
+    let notes = Notes::default();
+    let (cluster, operator) = ticking(&notes, |o| o.idle(Duration::MAX)).await;
+    tokio::time::sleep(secs(60)).await;
+    let path = path(&cluster, "a");
+    cluster.request("DELETE", &path, &Value::Null).await.unwrap();
+    cluster.wait(&path, Value::is_null).await;
+    operator.stop().await;
+    assert!(notes.all().is_empty());
+}
+
+// T-3
+#[tokio::test(start_paused = true)]
+async fn an_interval_of_nothing_still_leaves_a_pause() {
+    let notes = Notes::default();
+    let (_cluster, operator) = ticking(&notes, |o| o.interval(Duration::ZERO)).await;
+    tokio::time::sleep(secs(1)).await;
+    operator.stop().await;
+    let calls = notes.all().len();
+    assert!((10..=100).contains(&calls), "{calls} calls in a second");
+}
+
+// T-5, E-8: the quiet period is no part of the time limit.
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_quiet_period_does_not_use_up_the_timeout() {
+    let notes = Notes::default();
+    let (_cluster, operator) = ticking(&notes, |o| o.idle(secs(10)).interval(secs(1)).timeout(secs(5))).await;
+    notes.wait_for(3).await;
+    operator.stop().await;
+}
+
+// B-059
+#[tokio::test(start_paused = true)]
+async fn a_timer_learns_of_the_operators_end() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let handler = {
+        let notes = notes.clone();
+        move |Timer { stopped, .. }: Timer<Widget>| {
+            let notes = notes.clone();
+            notes.add("begun");
+            async move {
+                stopped.wait().await;
+                notes.add("ended");
+                HandlerResult::Ok(())
+            }
+        }
+    };
+    let operator =
+        cluster.start(
+            Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, |o| o.interval(secs(1)))),
+        );
+    create(&cluster, "a", json!({"size": 1})).await;
+    notes.wait_for(1).await;
+    let begin = Instant::now();
+    operator.stop().await;
+    assert_eq!(notes.all(), ["begun", "ended"]);
+    assert!(begin.elapsed() < secs(1));
+}
+
+// T-13, K-12, E-10: on the real clock, which threads need.
+#[tokio::test]
+async fn a_blocking_function_never_runs_beside_itself() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let handler = {
+        let notes = notes.clone();
+        blocking(move |_: Timer<Widget>| {
+            notes.add("begun");
+            std::thread::sleep(millis(60));
+            notes.add("ended");
+            HandlerResult::Ok(true)
+        })
+    };
+    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().timer(
+        "tick",
+        handler,
+        |o| o.interval(millis(1)).timeout(millis(10)),
+    )));
+    create(&cluster, "a", json!({"size": 1})).await;
+    let seen = notes.wait_for(6).await;
+    assert_eq!(seen[..6], ["begun", "ended", "begun", "ended", "begun", "ended"]);
+    cluster
+        .wait(&path(&cluster, "a"), |object| object["status"]["tick"] == true)
+        .await;
     operator.stop().await;
 }
