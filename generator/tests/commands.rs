@@ -140,6 +140,42 @@ fn an_edit_of_a_vendored_file_is_refused_with_the_ways_out() {
 }
 
 #[test]
+fn another_way_to_say_the_same_updates_the_record_and_says_so() {
+    let folder = project();
+    let inside = folder.path().join("greeter");
+    let spec = fs::read_to_string(inside.join("operator.yaml")).unwrap();
+    for (timeout, verb) in [
+        ("60", "added to"),
+        ("1m", "updated kopf-gen.lock, the record of the spec\n"),
+    ] {
+        let line = format!("      - {{type: update, fn: change, timeout: {timeout}}}\n");
+        fs::write(inside.join("operator.yaml"), spec.clone() + &line).unwrap();
+        assert_eq!(status(&kopf_gen(&inside, &["generate", "--check"])), 1);
+        let output = kopf_gen(&inside, &["generate"]);
+        assert_eq!(status(&output), 0);
+        assert!(stdout(&output).contains(verb), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_function_that_could_not_be_added_does_not_pass_the_check() {
+    let folder = project();
+    let inside = folder.path().join("greeter");
+    let spec = fs::read_to_string(inside.join("operator.yaml")).unwrap();
+    let line = "      - {type: update, fn: change}\n";
+    fs::write(inside.join("operator.yaml"), spec + line).unwrap();
+    fs::write(inside.join("src/handlers/greeting.rs"), "pub fn greet() {\n").unwrap();
+    assert_eq!(status(&kopf_gen(&inside, &["generate"])), 0);
+    let output = kopf_gen(&inside, &["generate", "--check"]);
+    assert_eq!((status(&output), stdout(&output)), (1, String::new()));
+    assert_eq!(
+        stderr(&output),
+        "warning: src/handlers/greeting.rs:1: a bracket or quote is not closed, or has no partner, near this line; \
+         nothing was added, missing: change\n"
+    );
+}
+
+#[test]
 fn state_on_the_objects_does_not_move_in_passing() {
     let folder = project();
     let inside = folder.path().join("greeter");
@@ -148,7 +184,8 @@ fn state_on_the_objects_does_not_move_in_passing() {
     fs::write(inside.join("operator.yaml"), moved).unwrap();
     let output = kopf_gen(&inside, &["generate"]);
     assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("prefix    greeter.demo.example.com is now other.example.com"));
+    assert!(stderr(&output).contains("  prefix greeter.demo.example.com is now other.example.com"));
+    assert!(!stderr(&output).contains("  finalizer"), "{}", stderr(&output));
 }
 
 #[test]

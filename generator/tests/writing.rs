@@ -210,6 +210,49 @@ fn an_edited_merged_file_is_kept_and_named_where_it_would_have_changed() {
 }
 
 #[test]
+fn a_change_that_was_made_by_hand_is_not_asked_for_again() {
+    let project = Project::new();
+    project.write("README.md", &format!("Mine.\n{}", project.read("README.md")));
+    let more = with_handler("{type: update, fn: change}");
+    assert!(is_kept(&project.run(&more)) && is_kept(&project.run(&more)));
+    project.write(
+        "README.md",
+        &project.read("README.md").replace("`greet` |", "`greet`, `change` |"),
+    );
+    assert!(!is_kept(&project.run(&more)));
+    assert!(project.plan(&more).is_empty());
+    let plan = project.run(&with_handler("{type: update, fn: other}"));
+    let asked = |note: &Note| matches!(note, Note::Kept { diff, .. } if diff.contains("-| Greeting | `demo.example.com/v1` | `greet`, `change` |"));
+    assert!(plan.notes().iter().any(asked), "{:?}", plan.notes());
+}
+
+fn is_kept(plan: &Plan) -> bool {
+    plan.notes().iter().any(|note| matches!(note, Note::Kept { .. }))
+}
+
+#[test]
+fn what_could_not_be_deleted_is_not_forgotten() {
+    let project = Project::new();
+    let other = format!("{SPEC}peering: false\n");
+    let plan = project.plan(&other);
+    let held = project.path("deploy/peering/crds/peerings.yaml");
+    let text = project.read("deploy/peering/crds/peerings.yaml");
+    fs::remove_file(&held).unwrap();
+    fs::create_dir(&held).unwrap();
+    plan.apply(project.folder.path()).unwrap_err();
+    fs::remove_dir(&held).unwrap();
+    fs::write(&held, text).unwrap();
+    assert!(
+        project
+            .run(&other)
+            .changes()
+            .iter()
+            .any(|change| change.action == Action::Delete)
+    );
+    assert!(!held.exists());
+}
+
+#[test]
 fn deleted_files_come_back_only_where_nobody_edits() {
     let project = Project::new();
     for path in ["src/generated/mod.rs", "Dockerfile", "tests/operator.rs"] {
@@ -245,6 +288,10 @@ fn files_of_a_removed_kind_go_unless_they_were_the_authors() {
         path: "src/handlers/other.rs".to_owned(),
     };
     assert!(plan.notes().contains(&orphan), "{:?}", plan.notes());
+    let definition = Note::Definition {
+        name: "others.demo.example.com".to_owned(),
+    };
+    assert!(plan.notes().contains(&definition), "{:?}", plan.notes());
 }
 
 #[test]
@@ -289,6 +336,9 @@ fn an_authors_file_that_is_not_rust_is_left_alone() {
         plan.notes()
     );
     assert_eq!(project.read("src/handlers/greeting.rs"), broken);
+    assert!(project.plan(&more).is_empty() && !project.plan(&more).is_complete());
+    fs::write(project.path("src/handlers/greeting.rs"), b"// \xff\n").unwrap();
+    assert!(!project.plan(&more).is_complete());
     project.write("src/handlers/greeting.rs", "pub fn greet() {}\n");
     project.run(&more);
     assert!(
@@ -296,6 +346,7 @@ fn an_authors_file_that_is_not_rust_is_left_alone() {
             .read("src/handlers/greeting.rs")
             .contains("pub async fn change(")
     );
+    assert!(project.plan(&more).is_complete());
 }
 
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
-use kopf_gen::lock::Persistence;
+use kopf_gen::lock::{self, Persistence};
 use kopf_gen::write;
 
 use super::{Status, output, project};
@@ -34,11 +34,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         return Ok(Status::Invalid);
     };
     output::diagnostics(&generated.warnings);
-    let lock = project::lock(folder)?;
+    let record = project::lock(folder)?;
     let persistence = project::persistence(&generated);
-    if let Some(before) = lock
+    if let Some(before) = record
         .as_ref()
-        .map(|lock| &lock.persistence)
+        .map(|record| &record.persistence)
         .filter(|before| **before != persistence)
     {
         refuse_move(before, &persistence);
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let options = write::Options {
         overwrite_generated: arguments.overwrite_generated,
     };
-    let plan = project::plan(folder, &generated, lock.as_ref(), options)?;
+    let plan = project::plan(folder, &generated, record.as_ref(), options)?;
     if !plan.refusals().is_empty() {
         output::refusals(plan.refusals());
         return Ok(Status::Conflict);
@@ -57,11 +57,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     }
     output::changes(plan.changes(), arguments.check);
     output::notes(plan.notes());
-    if plan.is_empty() {
+    let is_done = plan.is_empty() && plan.is_complete();
+    if is_done {
         output::say("nothing to do");
-        return Ok(Status::Done);
+    } else if !plan.is_empty() && plan.changes().is_empty() {
+        let verb = if arguments.check { "would update" } else { "updated" };
+        output::say(&format!("{verb} {}, the record of the spec", lock::PATH));
     }
-    if arguments.check {
+    if arguments.check && !is_done {
         return Ok(Status::Differs);
     }
     Ok(Status::Done)
@@ -79,10 +82,15 @@ fn refuse_move(before: &Persistence, after: &Persistence) {
     output::refuse(
         "settings.persistence has changed, so that every object would be handled as new and keep the old finalizer",
     );
-    output::tell(&format!("  prefix    {} is now {}", before.prefix, after.prefix));
-    output::tell(&format!("  finalizer {} is now {}", before.finalizer, after.finalizer));
+    let values = [
+        ("prefix", &before.prefix, &after.prefix),
+        ("finalizer", &before.finalizer, &after.finalizer),
+    ];
+    for (key, before, after) in values.into_iter().filter(|(_, before, after)| before != after) {
+        output::tell(&format!("  {key} {before} is now {after}"));
+    }
     output::tell(&format!(
-        "put the old values back into {}; moving over with `formerly` is not supported yet",
+        "put the old value back into {}; moving over with `formerly` is not supported yet",
         project::SPEC
     ));
 }

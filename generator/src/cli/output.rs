@@ -121,11 +121,10 @@ pub(crate) fn notes(notes: &[Note]) {
                     missing.join(", ")
                 ));
             }
-            Note::Clash { path, import } => {
-                warn(&format!(
-                    "{path}: the name of `{import}` means something else here; import it under another one"
-                ));
-            }
+            Note::Definition { name } => warn(&format!(
+                "the definition of {name} stays in the cluster with all objects of the kind; once they are of no more \
+                 use, `kubectl delete crd {name}` deletes it and all of them"
+            )),
         }
     }
 }

@@ -172,12 +172,16 @@ fn fill_in(schema: &Map<String, Value>, value: &mut Value) {
                 }
             }
             if let Some(values) = part("additionalProperties") {
-                entries.values_mut().for_each(|value| fill_in(values, value));
+                for value in entries.values_mut() {
+                    fill_in(values, value);
+                }
             }
         }
         Value::Array(items) => {
             if let Some(schema) = part("items") {
-                items.iter_mut().for_each(|item| fill_in(schema, item));
+                for item in items {
+                    fill_in(schema, item);
+                }
             }
         }
         _ => {}

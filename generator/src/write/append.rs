@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::qualify::qualify;
 pub(super) use super::source::Unparsable;
 use super::source::{Binding, Edits, Gap, Source};
 use crate::cargo_lock::CargoLock;
@@ -15,8 +16,6 @@ pub(super) struct Appended {
     pub(super) text: Option<String>,
     /// Names of what was added.
     pub(super) added: Vec<String>,
-    /// Imports for which the file has another meaning.
-    pub(super) clashes: Vec<String>,
 }
 
 /// Adds the parts that the text lacks, except those that were seeded before and so were removed on purpose.
@@ -39,16 +38,18 @@ pub(super) fn append(text: &str, file: &File, seeded: &[String]) -> Result<Appen
                 text: stub,
                 imports: wanted,
             } if is_missing(name) => {
-                edits.insert(source.end_of_code(), Gap::Blank, stub);
-                appended.added.push(name.clone());
+                let mut stub = stub.clone();
                 for (module, name) in wanted {
                     match source.bindings.get(name) {
-                        Some(Binding::Import) => {}
-                        Some(Binding::Other) => appended.clashes.push(format!("{module}::{name}")),
+                        Some(Binding::Import(path)) if *path == format!("{module}::{name}") => {}
+                        // The file means something else by this name.
+                        Some(_) => stub = qualify(&stub, module, name),
                         None if source.globs.contains(module) => {}
                         None => add_import(&mut imports, module, name),
                     }
                 }
+                edits.insert(source.end_of_code(), Gap::Blank, &stub);
+                appended.added.push(name.clone());
             }
             Part::Module(name) if is_missing(name) => {
                 let (line, gap) = source.place_of_module(name);
@@ -107,7 +108,6 @@ fn add_packages(text: &str, wanted: &str) -> Appended {
     Appended {
         text: (lock != before).then(|| lock.to_text()),
         added,
-        clashes: Vec::new(),
     }
 }
 
@@ -208,7 +208,6 @@ mod tests {
         let parts = vec![stub("a", &[]), stub("b", &[])];
         assert_eq!(appended(text, parts), text);
         let added = append(text, &file(vec![stub("d", &[("m", "Y"), ("n", "X")])]), &[]).unwrap();
-        assert_eq!(added.clashes, ["n::X"]);
         assert_eq!(added.text.unwrap(), format!("{text}\npub fn d() {{}}\n"));
         assert!(
             append(text, &file(vec![stub("gone", &[])]), &["gone".to_owned()])
@@ -216,6 +215,30 @@ mod tests {
                 .text
                 .is_none()
         );
+    }
+
+    #[test]
+    fn names_with_another_meaning_are_written_with_their_path() {
+        let wanted = ("kopf_runtime", "Event");
+        for clash in [
+            "use other::Event;",
+            "use other::{self, Event};",
+            "use kopf_runtime::kube::Event;",
+            "use other::Thing as Event;",
+            "#[cfg(test)]\nuse kopf_runtime::Event;",
+            "struct Event;",
+        ] {
+            let part = Part::Function {
+                name: "b".to_owned(),
+                text: "/// An `Event`.\npub fn b(Event { name, .. }: Event<X>) {}".to_owned(),
+                imports: vec![(wanted.0.to_owned(), wanted.1.to_owned())],
+            };
+            let full = "/// An `Event`.\npub fn b(kopf_runtime::Event { name, .. }: kopf_runtime::Event<X>) {}\n";
+            assert_eq!(
+                appended(&format!("{clash}\n"), vec![part]),
+                format!("{clash}\n\n{full}")
+            );
+        }
     }
 
     #[test]

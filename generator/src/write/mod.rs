@@ -3,108 +3,24 @@
 mod append;
 mod decision;
 mod disk;
+mod plan;
+mod qualify;
 mod source;
+mod work;
 
 use std::path::Path;
 
-use self::append::append;
+use self::append::{Unparsable, append};
 use self::decision::{Decision, Farewell, States, decide, part_with};
 pub use self::disk::Error;
 use self::disk::Replacement;
+pub use self::plan::{Action, Change, Note, Plan, Refusal};
+use self::work::{Work, has_change};
 use crate::fileset::{Class, File, FileSet, Part};
 use crate::lock::{self, Entry, Lock, sha256};
 
 /// Pristine texts of merged files.
 const BASE: &str = ".kopf-gen/base";
-
-/// Everything one run would do, decided before anything is touched.
-#[derive(Debug)]
-pub struct Plan {
-    changes: Vec<Change>,
-    refusals: Vec<Refusal>,
-    notes: Vec<Note>,
-    writes: Vec<Replacement>,
-    deletions: Vec<String>,
-}
-
-/// A change to one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The file.
-    pub path: String,
-    /// Its class.
-    pub class: Class,
-    /// What happens.
-    pub action: Action,
-}
-
-/// What happens to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// It was not there.
-    Create,
-    /// It was deleted by somebody.
-    Recreate,
-    /// Its new text is written.
-    Update,
-    /// These functions, modules or packages are added to the author's text.
-    Append(Vec<String>),
-    /// It is no longer part of the project.
-    Delete,
-}
-
-/// A file that was edited although nobody edits it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The file.
-    pub path: String,
-    /// From the generated text to the one on the disk, as a unified diff.
-    pub diff: String,
-}
-
-/// Something that people should know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// A merged file was edited and stays as it is, although the rendered text has changed.
-    Kept {
-        /// The file.
-        path: String,
-        /// What would have changed in it, as a unified diff.
-        diff: String,
-    },
-    /// A file that is no longer rendered, but that somebody has worked on.
-    Orphan {
-        /// The file.
-        path: String,
-    },
-    /// A function that the spec no longer names.
-    UnusedFunction {
-        /// The file.
-        path: String,
-        /// Counted from 1.
-        line: usize,
-        /// The function.
-        name: String,
-    },
-    /// An author's file that is not Rust, so that nothing was added.
-    Unparsable {
-        /// The file.
-        path: String,
-        /// Counted from 1.
-        line: usize,
-        /// What the parser says.
-        message: String,
-        /// What it lacks.
-        missing: Vec<String>,
-    },
-    /// An import that a new stub needs, but whose name the file uses for something else.
-    Clash {
-        /// The file.
-        path: String,
-        /// Such as `kopf_runtime::Timer`.
-        import: String,
-    },
-}
 
 /// What to do about edits of files that nobody edits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,13 +42,7 @@ pub fn plan(
         before,
         record,
         options,
-        plan: Plan {
-            changes: Vec::new(),
-            refusals: Vec::new(),
-            notes: Vec::new(),
-            writes: Vec::new(),
-            deletions: Vec::new(),
-        },
+        plan: Plan::default(),
     };
     for (path, file) in files.iter() {
         planner.file(path, file)?;
@@ -141,77 +51,12 @@ pub fn plan(
     planner.finish()
 }
 
-impl Plan {
-    /// In the order of paths.
-    pub fn changes(&self) -> &[Change] {
-        &self.changes
-    }
-
-    /// If there is one, nothing is written.
-    pub fn refusals(&self) -> &[Refusal] {
-        &self.refusals
-    }
-
-    /// What people should know.
-    pub fn notes(&self) -> &[Note] {
-        &self.notes
-    }
-
-    /// Whether the project is as the spec wants it, the record included.
-    pub fn is_empty(&self) -> bool {
-        self.writes.is_empty() && self.deletions.is_empty()
-    }
-
-    /// Writes and deletes everything; the lock comes last, so that it never forgets what is still to be done.
-    pub fn apply(&self, project: &Path) -> Result<(), Error> {
-        let (record, files): (Vec<_>, Vec<_>) = self.writes.iter().partition(|write| write.path == lock::PATH);
-        disk::replace(project, &files)?;
-        self.deletions.iter().try_for_each(|path| disk::delete(project, path))?;
-        disk::replace(project, &record)
-    }
-}
-
 struct Planner<'a> {
     project: &'a Path,
     before: Option<&'a Lock>,
     record: Lock,
     options: Options,
     plan: Plan,
-}
-
-/// What is on the disk, with LF line ends.
-struct Work {
-    text: String,
-    raw: Option<String>,
-    hash: String,
-    crlf: bool,
-}
-
-impl Work {
-    /// Text that is not UTF-8 is nothing that was generated.
-    fn new(bytes: Vec<u8>) -> Self {
-        match String::from_utf8(bytes) {
-            Ok(raw) => {
-                let text = raw.replace("\r\n", "\n");
-                let hash = sha256(text.as_bytes());
-                Self {
-                    crlf: raw.contains("\r\n"),
-                    text,
-                    raw: Some(raw),
-                    hash,
-                }
-            }
-            Err(error) => {
-                let hash = sha256(error.as_bytes());
-                Self {
-                    text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
-                    raw: None,
-                    hash,
-                    crlf: false,
-                }
-            }
-        }
-    }
 }
 
 impl Planner<'_> {
@@ -243,9 +88,10 @@ impl Planner<'_> {
             (Decision::Recreate, _) => self.write(path, file, Action::Recreate, false),
             (Decision::Update, work) => self.write(path, file, Action::Update, work.is_some_and(|work| work.crlf)),
             (Decision::Refuse, Some(work)) => self.refuse(path, &file.contents, &work.text),
-            (Decision::KeepAndTell, work) => {
-                self.tell(path, file, base.is_some(), work.as_ref())?;
-                entry.sha256 = base.map_or_else(String::new, |base| base.sha256);
+            (Decision::KeepAndTell, Some(work)) => {
+                if self.tell_unless_made(path, file, base.is_some(), &work)? {
+                    entry.sha256 = base.map_or_else(String::new, |base| base.sha256);
+                }
             }
             (Decision::Keep, _) => entry = base.unwrap_or(entry),
             (Decision::Append, Some(work)) => {
@@ -253,7 +99,7 @@ impl Planner<'_> {
                 entry.sha256 = base.map_or(new, |base| base.sha256);
                 entry.stubs = self.append(path, file, &seeded, &work);
             }
-            (Decision::Nothing | Decision::Refuse | Decision::Append, _) => {}
+            (Decision::Nothing | Decision::Refuse | Decision::Append | Decision::KeepAndTell, _) => {}
         }
         if file.class == Class::Merged && matches!(decision, Decision::Create | Decision::Update | Decision::Nothing) {
             self.keep_pristine(path, &file.contents)?;
@@ -290,33 +136,36 @@ impl Planner<'_> {
         });
     }
 
-    /// The change that the author has to make by hand, as far as it is known.
-    fn tell(&mut self, path: &str, file: &File, was_ours: bool, work: Option<&Work>) -> Result<(), Error> {
+    /// Tells of the change that the author has to make by hand; one that is made becomes the base of later runs.
+    fn tell_unless_made(&mut self, path: &str, file: &File, was_ours: bool, work: &Work) -> Result<bool, Error> {
         let pristine = disk::read(self.project, &format!("{BASE}/{path}"))?.map(Work::new);
-        let from = match (&pristine, work) {
-            (Some(pristine), _) if was_ours => &pristine.text,
-            (_, Some(work)) => &work.text,
-            _ => &file.contents,
-        };
+        let pristine = pristine.filter(|_| was_ours).map(|pristine| pristine.text);
+        if has_change(pristine.as_deref().unwrap_or_default(), &work.text, &file.contents) {
+            self.keep_pristine(path, &file.contents)?;
+            return Ok(false);
+        }
         self.plan.notes.push(Note::Kept {
             path: path.to_owned(),
-            diff: diff(from, &file.contents),
+            diff: diff(pristine.as_deref().unwrap_or(&work.text), &file.contents),
         });
-        Ok(())
+        Ok(true)
     }
 
     /// Adds what is missing and gives the names of what the file is known to hold.
     fn append(&mut self, path: &str, file: &File, seeded: &[String], work: &Work) -> Vec<String> {
         let wanted = part_names(&file.parts);
-        let Some(raw) = &work.raw else {
-            return seeded.to_vec();
+        let appended = match &work.raw {
+            Some(raw) => append(raw, file, seeded),
+            None => Err(Unparsable {
+                line: 1,
+                message: "this file is not UTF-8".to_owned(),
+            }),
         };
-        let appended = match append(raw, file, seeded) {
+        let appended = match appended {
             Ok(appended) => appended,
-            Err(error) => {
+            Err(Unparsable { line, message }) => {
                 let missing: Vec<_> = wanted.into_iter().filter(|name| !seeded.contains(name)).collect();
                 if !missing.is_empty() {
-                    let (line, message) = (error.line, error.message);
                     self.plan.notes.push(Note::Unparsable {
                         path: path.to_owned(),
                         line,
@@ -327,14 +176,8 @@ impl Planner<'_> {
                 return seeded.to_vec();
             }
         };
-        for import in appended.clashes {
-            self.plan.notes.push(Note::Clash {
-                path: path.to_owned(),
-                import,
-            });
-        }
         for name in seeded.iter().filter(|name| !wanted.contains(name)) {
-            if let Some(line) = source::line_of(raw, name) {
+            if let Some(line) = source::line_of(&work.text, name) {
                 self.plan.notes.push(Note::UnusedFunction {
                     path: path.to_owned(),
                     line,
@@ -370,6 +213,9 @@ impl Planner<'_> {
             match part_with(entry.class, &entry.sha256, work.as_ref().map(|work| work.hash.as_str())) {
                 Farewell::Nothing => {}
                 Farewell::Delete => {
+                    if let Some(name) = definition(path) {
+                        self.plan.notes.push(Note::Definition { name });
+                    }
                     self.plan.deletions.push(path.clone());
                     self.plan.changes.push(Change {
                         path: path.clone(),
@@ -409,6 +255,15 @@ impl Planner<'_> {
         }
         Ok(self.plan)
     }
+}
+
+/// The name of the custom resource definition in a file.
+fn definition(path: &str) -> Option<String> {
+    let name = path.strip_prefix("deploy/crds/")?.strip_suffix(".yaml")?;
+    // Beside the definitions lie their roles and a kustomization.
+    name.rsplit_once('.')
+        .is_some_and(|(_, last)| last != "roles")
+        .then(|| name.to_owned())
 }
 
 fn part_names(parts: &[Part]) -> Vec<String> {

@@ -16,11 +16,11 @@ pub(super) struct Unparsable {
 }
 
 /// Where a name comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Binding {
-    /// A `use` that does not rename.
-    Import,
-    /// An item, or a `use` that renames.
+    /// A `use` that does not rename and always holds, with its path.
+    Import(String),
+    /// An item, or any other `use`.
     Other,
 }
 
@@ -56,7 +56,7 @@ impl Source {
     pub(super) fn parse(text: &str) -> Result<Self, Unparsable> {
         let file = syn::parse_file(text).map_err(|error| Unparsable {
             line: error.span().start().line,
-            message: error.to_string(),
+            message: in_plain_words(&error.to_string()),
         })?;
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let mut source = Self {
@@ -101,25 +101,37 @@ impl Source {
             Item::Const(item) => &item.ident,
             Item::Static(item) => &item.ident,
             Item::Mod(item) => &item.ident,
-            Item::Use(item) => return self.bind_use(String::new(), &item.tree),
+            Item::Use(item) => return self.bind_use(String::new(), &item.tree, item.attrs.iter().any(is_cfg)),
             _ => return,
         };
         self.bindings.insert(name.to_string(), Binding::Other);
     }
 
-    fn bind_use(&mut self, prefix: String, tree: &UseTree) {
+    fn bind_use(&mut self, prefix: String, tree: &UseTree, is_conditional: bool) {
         match tree {
-            UseTree::Path(path) => self.bind_use(joined(&prefix, &path.ident.to_string()), &path.tree),
+            UseTree::Path(path) => {
+                self.bind_use(joined(&prefix, &path.ident.to_string()), &path.tree, is_conditional);
+            }
             UseTree::Name(name) => {
-                self.bindings.insert(name.ident.to_string(), Binding::Import);
+                let name = name.ident.to_string();
+                let binding = if is_conditional {
+                    Binding::Other
+                } else {
+                    Binding::Import(joined(&prefix, &name))
+                };
+                self.bindings.insert(name, binding);
             }
             UseTree::Rename(rename) => {
                 self.bindings.insert(rename.rename.to_string(), Binding::Other);
             }
+            UseTree::Glob(_) if is_conditional => {}
             UseTree::Glob(_) => {
                 self.globs.insert(prefix);
             }
-            UseTree::Group(group) => group.items.iter().for_each(|tree| self.bind_use(prefix.clone(), tree)),
+            UseTree::Group(group) => {
+                let mut bind = |tree| self.bind_use(prefix.clone(), tree, is_conditional);
+                group.items.iter().for_each(&mut bind);
+            }
         }
     }
 
@@ -178,6 +190,16 @@ impl Source {
     }
 }
 
+/// The lexer does not say what it has stumbled over.
+fn in_plain_words(message: &str) -> String {
+    match message {
+        "cannot parse string into token stream" | "lex error" => {
+            "a bracket or quote is not closed, or has no partner, near this line".to_owned()
+        }
+        other => other.to_owned(),
+    }
+}
+
 /// The line of a top-level function, counted from 1.
 pub(super) fn line_of(text: &str, name: &str) -> Option<usize> {
     let file = syn::parse_file(text).ok()?;
@@ -204,8 +226,12 @@ fn kind(item: &Item) -> PlaceKind {
     }
 }
 
+fn is_cfg(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg")
+}
+
 fn is_cfg_test(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
+    is_cfg(attribute) && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
 }
 
 /// Whether blank lines set an addition apart.
