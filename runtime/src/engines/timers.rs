@@ -318,7 +318,9 @@ impl Task {
             patches::deliver(&mut contents.merge, &timer.id, result);
         }
         let target = environment.target(self.surroundings.reference, (self.surroundings.serving)(), &live.body);
-        match application::apply(&target, &live.body, contents, &environment.patience()).await {
+        // What cannot be written must not hold the object once the timer is to end.
+        let patience = environment.patience().until(self.stopped.token());
+        match application::apply(&target, &live.body, contents, &patience).await {
             Applied::Interrupted => return None,
             Applied::Refused(message) => tracing::error!("The API server refused the patch: {message}"),
             // A `DELETED` event will end the timer.

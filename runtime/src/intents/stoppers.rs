@@ -23,6 +23,10 @@ impl Stopped {
         Self(operator.child_token())
     }
 
+    pub(crate) fn token(&self) -> CancellationToken {
+        self.0.clone()
+    }
+
     pub(crate) fn set(&self) {
         self.0.cancel();
     }
