@@ -45,6 +45,7 @@ codes! {
     MisplacedOption = "KG015", "An option stands where it means something.";
     Duplicate = "KG016", "Nothing is listed twice.";
     Empty = "KG017", "What must say something is not empty.";
+    TooLarge = "KG018", "A spec stays within what can be read and stored.";
     FieldSyntax = "KG020", "A field is `TYPE | key=value …`.";
     UnknownType = "KG021", "A type is one of the format's or of `types`.";
     UnknownFieldOption = "KG022", "Options of a field are those of the format.";

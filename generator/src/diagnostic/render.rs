@@ -9,12 +9,29 @@ pub(super) fn render(source: &Source, items: &[Diagnostic], color: bool) -> Stri
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(WIDTH);
     let mut text = String::new();
-    for item in items {
+    let shown = shown(items);
+    for item in &shown {
         text.push_str(&one(source, item, &renderer));
         text.push_str("\n\n");
     }
+    if shown.len() < items.len() {
+        text.push_str(&format!("… and {} more\n\n", items.len() - shown.len()));
+    }
     text.push_str(&count(source, items));
     text
+}
+
+/// More than anybody mends in one go.
+const MOST: usize = 200;
+
+/// All, or the first ones, errors before warnings.
+fn shown(items: &[Diagnostic]) -> Vec<&Diagnostic> {
+    let of = |severity| items.iter().filter(move |item| item.severity == severity);
+    if items.len() <= MOST {
+        items.iter().collect()
+    } else {
+        of(Severity::Error).chain(of(Severity::Warning)).take(MOST).collect()
+    }
 }
 
 /// Wider than any line: an excerpt that is cut in the middle hides what YAML made of the line.

@@ -7,6 +7,8 @@ use crate::spec::{Content, Node};
 
 pub(super) struct Comments<'t> {
     text: &'t str,
+    /// Where lines start.
+    starts: Vec<usize>,
     /// Lines that hold nothing but a comment: start of the line, and place of the `#`.
     lines: BTreeMap<usize, Span>,
 }
@@ -15,6 +17,7 @@ impl<'t> Comments<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self {
             text,
+            starts: lines_of(text),
             lines: BTreeMap::new(),
         }
     }
@@ -45,7 +48,8 @@ impl<'t> Comments<'t> {
     }
 
     fn line_start(&self, offset: usize) -> usize {
-        self.text[..offset].rfind('\n').map_or(0, |index| index + 1)
+        let after = self.starts.partition_point(|start| *start <= offset);
+        self.starts[after.saturating_sub(1)]
     }
 
     fn above_item(&self, start: usize) -> Option<String> {
@@ -82,4 +86,9 @@ impl<'t> Comments<'t> {
     fn words(&self, comment: Span) -> &'t str {
         self.text[comment.start..comment.end].trim_start_matches('#').trim()
     }
+}
+
+fn lines_of(text: &str) -> Vec<usize> {
+    let ends = text.match_indices('\n').map(|(index, _)| index + 1);
+    std::iter::once(0).chain(ends).collect()
 }

@@ -27,6 +27,7 @@ impl Line<'_> {
 pub(super) fn parse(line: &Line<'_>, faults: &mut Faults) -> Option<(TypeExpr, Vec<FieldOption>)> {
     let bar = line.text.find('|');
     let end = bar.unwrap_or(line.text.len());
+    check_depth(line, end, faults)?;
     let expr = type_expr(line, 0, end, faults)?;
     let options = match bar {
         Some(bar) => options(line, bar + 1, faults)?,
@@ -44,7 +45,21 @@ pub(super) fn type_only(line: &Line<'_>, faults: &mut Faults) -> Option<TypeExpr
         );
         return None;
     }
+    check_depth(line, line.text.len(), faults)?;
     type_expr(line, 0, line.text.len(), faults)
+}
+
+/// Lists and maps within each other, in one type.
+const DEPTH: usize = 64;
+
+fn check_depth(line: &Line<'_>, end: usize, faults: &mut Faults) -> Option<()> {
+    let depth = line.text[..end].matches(']').count();
+    if depth <= DEPTH {
+        return Some(());
+    }
+    let message = format!("a type of {depth} lists and maps in each other, more than {DEPTH}");
+    faults.push(Diagnostic::error(Code::TooLarge, line.span(0, end), message));
+    None
 }
 
 fn type_expr(line: &Line<'_>, start: usize, end: usize, faults: &mut Faults) -> Option<TypeExpr> {

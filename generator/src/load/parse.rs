@@ -1,5 +1,7 @@
 //! YAML events to the tree.
 
+use std::collections::HashMap;
+
 use granit_parser::{Event, Parser, ScalarStyle, Span as YamlSpan, StructureStyle, options};
 
 use super::comments::Comments;
@@ -8,6 +10,9 @@ use crate::spec::{Content, Entry, Mapping, Node, Scalar, Spanned};
 
 /// A licence text or a field that is commented out may be long.
 const COMMENT_LINES: usize = 100_000;
+
+/// Mappings and lists within each other.
+const DEPTH: usize = 128;
 
 /// The one document of a text. `None` comes with a fault.
 pub(super) fn parse(text: &str, faults: &mut Vec<Diagnostic>) -> Option<Node> {
@@ -24,7 +29,16 @@ pub(super) fn parse(text: &str, faults: &mut Vec<Diagnostic>) -> Option<Node> {
     for next in Parser::new_from_str_with_options(text, options) {
         match next {
             Ok((Event::Comment(..), span)) => comments.add(place(&span)),
-            Ok((event, span)) => builder.event(event, place(&span)),
+            Ok((event, span)) => {
+                let span = place(&span);
+                builder.event(event, span);
+                if builder.stack.len() > DEPTH {
+                    let message = format!("mappings and lists stand in each other more than {DEPTH} levels deep");
+                    faults.append(&mut builder.faults);
+                    faults.push(Diagnostic::error(Code::TooLarge, span, message));
+                    return None;
+                }
+            }
             Err(error) => {
                 faults.append(&mut builder.faults);
                 faults.push(syntax_fault(text, &error));
@@ -62,6 +76,8 @@ enum Open {
         start: Span,
         mapping: Mapping,
         key: Option<Spanned<String>>,
+        /// Where each key was first.
+        first: HashMap<String, Span>,
     },
 }
 
@@ -113,6 +129,7 @@ impl Builder<'_> {
                     start: span,
                     mapping,
                     key: None,
+                    first: HashMap::new(),
                 });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
@@ -153,15 +170,15 @@ impl Builder<'_> {
 
     fn scalar(&mut self, scalar: Scalar, span: Span) {
         if let Some(Open::Mapping {
-            mapping,
-            key: key @ None,
-            ..
+            key: key @ None, first, ..
         }) = self.stack.last_mut()
         {
-            if let Some(first) = mapping.entries.iter().find(|entry| entry.key.value == scalar.text) {
-                let line = self.text[..first.key.span.start].matches('\n').count() + 1;
+            if let Some(first) = first.get(&scalar.text) {
+                let line = self.text[..first.start].matches('\n').count() + 1;
                 let message = format!("`{}` stands twice in this mapping, first on line {line}", scalar.text);
                 self.faults.push(Diagnostic::error(Code::DuplicateKey, span, message));
+            } else {
+                first.insert(scalar.text.clone(), span);
             }
             *key = Some(Spanned::new(scalar.text, span));
             return;

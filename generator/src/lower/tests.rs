@@ -1,5 +1,6 @@
 //! Whole specs, resolved.
 
+mod bounds;
 mod names;
 
 use serde_json::{Value, json};

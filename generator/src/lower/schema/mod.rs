@@ -1,5 +1,6 @@
 //! Fields as written to schemas, with the rules of structural schemas.
 
+mod bounds;
 mod extensions;
 mod junctors;
 mod known;
@@ -7,12 +8,16 @@ mod limits;
 mod list_keywords;
 mod merge;
 mod options;
+mod presence;
 mod structural;
 mod type_names;
 mod values;
 
+pub(super) use presence::shape_name;
 use structural::raw;
 pub(super) use type_names::TypeNames;
+
+use bounds::{Bounds, Depth};
 
 use std::collections::BTreeMap;
 
@@ -20,7 +25,7 @@ use serde_json::{Map, Value, json};
 
 use super::Faults;
 use crate::diagnostic::{Code, Diagnostic, Span, did_you_mean, listed};
-use crate::model::{Field, ObjectSchema, Presence, Scalar, Schema, Shape};
+use crate::model::{Field, ObjectSchema, Schema, Shape};
 use crate::naming;
 use crate::spec::{FieldForm, FieldSpec, NamedField, TypeExpr, TypeForm};
 
@@ -50,6 +55,7 @@ pub(super) struct Lowering<'s, 'f> {
     faults: &'f mut Faults,
     /// Names of `types` that are being resolved.
     open: Vec<String>,
+    bounds: Bounds,
 }
 
 impl<'s, 'f> Lowering<'s, 'f> {
@@ -63,6 +69,7 @@ impl<'s, 'f> Lowering<'s, 'f> {
             names,
             faults,
             open: Vec::new(),
+            bounds: Bounds::default(),
         }
     }
 
@@ -83,6 +90,7 @@ impl<'s, 'f> Lowering<'s, 'f> {
                     span: named.name.span,
                     form: TypeForm::Named(name.to_string()),
                 };
+                self.bounds.restart();
                 self.type_expr(
                     &expr,
                     Place {
@@ -111,6 +119,7 @@ impl<'s, 'f> Lowering<'s, 'f> {
             }
             return known::plain(Shape::Any, json!({"type": "object"}));
         }
+        self.bounds.restart();
         let mut schema = self.field(field, place);
         match &mut schema.shape {
             Shape::Object(object) => object.open = open,
@@ -144,6 +153,7 @@ impl<'s, 'f> Lowering<'s, 'f> {
 
     /// What a handler returns.
     pub(super) fn result(&mut self, field: &FieldSpec, type_name: &str) -> Schema {
+        self.bounds.restart();
         self.field(
             field,
             Place {
@@ -155,6 +165,13 @@ impl<'s, 'f> Lowering<'s, 'f> {
     }
 
     fn field(&mut self, field: &FieldSpec, place: Place<'_>) -> Schema {
+        let depth = match &field.form {
+            FieldForm::Fields(_) => Depth::LEVEL,
+            FieldForm::Type(_) | FieldForm::Raw(_) => Depth::NONE,
+        };
+        if !self.bounds.enter(depth, field.span, self.faults) {
+            return known::plain(Shape::Any, json!({}));
+        }
         let mut schema = match &field.form {
             FieldForm::Type(expr) => self.type_expr(
                 expr,
@@ -171,24 +188,29 @@ impl<'s, 'f> Lowering<'s, 'f> {
         if schema.description.is_none() {
             schema.description.clone_from(&field.comment);
         }
+        self.bounds.leave(depth);
         schema
     }
 
     fn object(&mut self, fields: &[NamedField], place: Place<'_>) -> Schema {
         let mut lowered: Vec<Field> = Vec::new();
+        let mut rust_names: BTreeMap<String, &str> = BTreeMap::new();
         for named in fields {
             let field = self.named(named, place);
-            match lowered.iter().find(|other| other.rust_name == field.rust_name) {
+            match rust_names.get(&field.rust_name) {
                 Some(other) => {
                     let message = format!(
-                        "`{}` and `{}` are both `{}` in Rust",
-                        other.wire_name, field.wire_name, field.rust_name
+                        "`{other}` and `{}` are both `{}` in Rust",
+                        field.wire_name, field.rust_name
                     );
                     let fault = Diagnostic::error(Code::NameCollision, named.name.span, message);
                     self.faults
                         .push(fault.help("give one of them another name: rust=other_name"));
                 }
-                None => lowered.push(field),
+                None => {
+                    rust_names.insert(field.rust_name.clone(), &named.name.value);
+                    lowered.push(field);
+                }
             }
         }
         let object = ObjectSchema {
@@ -241,7 +263,14 @@ impl<'s, 'f> Lowering<'s, 'f> {
     }
 
     fn type_expr(&mut self, expr: &TypeExpr, place: Place<'_>) -> Schema {
-        match &expr.form {
+        let depth = match &expr.form {
+            TypeForm::Named(_) => Depth::NAME,
+            TypeForm::List(_) | TypeForm::Map(_) => Depth::LEVEL,
+        };
+        if !self.bounds.enter(depth, expr.span, self.faults) {
+            return known::plain(Shape::Any, json!({}));
+        }
+        let schema = match &expr.form {
             TypeForm::List(item) => {
                 let item = self.type_expr(item, place);
                 known::plain(Shape::List(Box::new(item)), json!({}))
@@ -251,7 +280,9 @@ impl<'s, 'f> Lowering<'s, 'f> {
                 known::plain(Shape::Map(Box::new(value)), json!({}))
             }
             TypeForm::Named(name) => self.named_type(name, expr.span, place),
-        }
+        };
+        self.bounds.leave(depth);
+        schema
     }
 
     fn named_type(&mut self, name: &str, span: Span, place: Place<'_>) -> Schema {
@@ -323,27 +354,6 @@ fn is_type(field: &FieldSpec) -> bool {
     }
 }
 
-/// What a schema is, for messages.
-pub(super) fn shape_name(schema: &Schema) -> String {
-    match &schema.shape {
-        Shape::Scalar(Scalar::String) => "a string".into(),
-        Shape::Scalar(Scalar::Integer | Scalar::Int32) => "an integer".into(),
-        Shape::Scalar(Scalar::Number) => "a number".into(),
-        Shape::Scalar(Scalar::Boolean) => "a boolean".into(),
-        Shape::Enum { .. } => "an enum".into(),
-        Shape::Object(_) => "an object".into(),
-        Shape::List(_) => "a list".into(),
-        Shape::Map(_) => "a map".into(),
-        Shape::Any => "a free-form value".into(),
-        Shape::Raw(_) => "an OpenAPI schema".into(),
-        Shape::Known { schema, .. } if schema.contains_key("x-kubernetes-int-or-string") => "a number or text".into(),
-        Shape::Known { schema, .. } if schema.get("type").and_then(Value::as_str) == Some("string") => {
-            "encoded text".into()
-        }
-        Shape::Known { .. } => "a known object".into(),
-    }
-}
-
 /// The empty status of a kind that declares none.
 pub(super) fn empty_object(type_name: &str, open: bool) -> Schema {
     let object = ObjectSchema {
@@ -357,45 +367,5 @@ pub(super) fn empty_object(type_name: &str, open: bool) -> Schema {
         nullable: false,
         default: None,
         keywords: Map::new(),
-    }
-}
-
-impl Lowering<'_, '_> {
-    fn presence(&mut self, field: &FieldSpec, schema: &Schema, place: Place<'_>) -> Presence {
-        let required = field
-            .option("required")
-            .filter(|option| values::flag(option, self.faults) == Some(true));
-        if let Some(required) = required {
-            if place.part == Part::Status {
-                let fault = Diagnostic::warning(Code::RequiredStatus, required.key.span, "a required status field");
-                self.faults
-                    .push(fault.help("a fresh object has no status: make the field optional"));
-            }
-            if schema.default.is_some() {
-                let message = "`required` and `default` exclude each other";
-                let fault = Diagnostic::error(Code::MisplacedFieldOption, required.key.span, message);
-                self.faults
-                    .push(fault.help("a field with a default is never absent: drop `required`"));
-            }
-            return Presence::Required;
-        }
-        if schema.default.is_some() {
-            Presence::Defaulted
-        } else {
-            Presence::Optional
-        }
-    }
-
-    fn rust_name(&mut self, field: &FieldSpec) -> Option<String> {
-        let option = field.option("rust")?;
-        let name = values::text(option, self.faults)?;
-        if naming::snake_identifier(&name) {
-            return Some(naming::field_name(&name)).filter(|escaped| !escaped.is_empty());
-        }
-        let message = format!("`{name}` cannot name a field in Rust");
-        let fault = Diagnostic::error(Code::RustName, option.value.span(), message);
-        self.faults
-            .push(fault.help("use lower case letters, digits and underscores"));
-        None
     }
 }

@@ -1,26 +1,28 @@
 //! The Rust types of one resource, allotted by schema path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Type name to the path that owns it.
+/// Type names, each with the path that owns it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TypeNames {
-    owners: BTreeMap<String, String>,
+    taken: BTreeSet<String>,
+    by_path: BTreeMap<String, String>,
 }
 
 impl TypeNames {
     /// The name for a path: the wanted one, or with a number behind it if another path has that.
     pub(crate) fn claim(&mut self, wanted: &str, path: &str) -> String {
-        if let Some((name, _)) = self.owners.iter().find(|(_, owner)| *owner == path) {
+        if let Some(name) = self.by_path.get(path) {
             return name.clone();
         }
         let mut name = wanted.to_string();
         let mut number = 2;
-        while self.owners.contains_key(&name) {
+        while self.taken.contains(&name) {
             name = format!("{wanted}{number}");
             number += 1;
         }
-        self.owners.insert(name.clone(), path.to_string());
+        self.taken.insert(name.clone());
+        self.by_path.insert(path.to_string(), name.clone());
         name
     }
 }

@@ -1,0 +1,70 @@
+//! Whether a field is there, what it is called in Rust and in messages.
+
+use serde_json::Value;
+
+use super::{Lowering, Part, Place, values};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::model::{Presence, Scalar, Schema, Shape};
+use crate::naming;
+use crate::spec::FieldSpec;
+
+/// What a schema is, for messages.
+pub(in super::super) fn shape_name(schema: &Schema) -> String {
+    match &schema.shape {
+        Shape::Scalar(Scalar::String) => "a string".into(),
+        Shape::Scalar(Scalar::Integer | Scalar::Int32) => "an integer".into(),
+        Shape::Scalar(Scalar::Number) => "a number".into(),
+        Shape::Scalar(Scalar::Boolean) => "a boolean".into(),
+        Shape::Enum { .. } => "an enum".into(),
+        Shape::Object(_) => "an object".into(),
+        Shape::List(_) => "a list".into(),
+        Shape::Map(_) => "a map".into(),
+        Shape::Any => "a free-form value".into(),
+        Shape::Raw(_) => "an OpenAPI schema".into(),
+        Shape::Known { schema, .. } if schema.contains_key("x-kubernetes-int-or-string") => "a number or text".into(),
+        Shape::Known { schema, .. } if schema.get("type").and_then(Value::as_str) == Some("string") => {
+            "encoded text".into()
+        }
+        Shape::Known { .. } => "a known object".into(),
+    }
+}
+
+impl Lowering<'_, '_> {
+    pub(super) fn presence(&mut self, field: &FieldSpec, schema: &Schema, place: Place<'_>) -> Presence {
+        let required = field
+            .option("required")
+            .filter(|option| values::flag(option, self.faults) == Some(true));
+        if let Some(required) = required {
+            if place.part == Part::Status {
+                let fault = Diagnostic::warning(Code::RequiredStatus, required.key.span, "a required status field");
+                self.faults
+                    .push(fault.help("a fresh object has no status: make the field optional"));
+            }
+            if schema.default.is_some() {
+                let message = "`required` and `default` exclude each other";
+                let fault = Diagnostic::error(Code::MisplacedFieldOption, required.key.span, message);
+                self.faults
+                    .push(fault.help("a field with a default is never absent: drop `required`"));
+            }
+            return Presence::Required;
+        }
+        if schema.default.is_some() {
+            Presence::Defaulted
+        } else {
+            Presence::Optional
+        }
+    }
+
+    pub(super) fn rust_name(&mut self, field: &FieldSpec) -> Option<String> {
+        let option = field.option("rust")?;
+        let name = values::text(option, self.faults)?;
+        if naming::snake_identifier(&name) {
+            return Some(naming::field_name(&name)).filter(|escaped| !escaped.is_empty());
+        }
+        let message = format!("`{name}` cannot name a field in Rust");
+        let fault = Diagnostic::error(Code::RustName, option.value.span(), message);
+        self.faults
+            .push(fault.help("use lower case letters, digits and underscores"));
+        None
+    }
+}
