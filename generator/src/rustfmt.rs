@@ -34,10 +34,36 @@ pub(crate) fn signature(indent: usize, name: &str, argument: &str, output: &str)
     let pad = " ".repeat(indent);
     let line = format!("{pad}{name}({argument}) {output} {{");
     if line.len() <= WIDTH {
-        line
-    } else {
-        format!("{pad}{name}(\n{pad}    {argument},\n{pad}) {output} {{")
+        return line;
     }
+    let output = wrapped(indent, 2, 2, output);
+    format!("{pad}{name}(\n{pad}    {argument},\n{pad}) {output} {{")
+}
+
+/// A type, its arguments on lines of their own if it does not fit between what stands `before` and `after` it.
+fn wrapped(indent: usize, before: usize, after: usize, text: &str) -> String {
+    let (Some((head, rest)), true) = (text.split_once('<'), indent + before + text.len() + after > WIDTH) else {
+        return text.to_owned();
+    };
+    let inner = indent + 4;
+    let (pad, end) = (" ".repeat(inner), " ".repeat(indent));
+    let arguments = arguments(rest.strip_suffix('>').unwrap_or(rest));
+    let lines = arguments.map(|argument| format!("{pad}{},\n", wrapped(inner, 0, 1, argument)));
+    format!("{head}<\n{}{end}>", lines.collect::<String>())
+}
+
+/// The types between the outermost angle brackets.
+fn arguments(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    let is_outer_comma = move |c: char| {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(is_outer_comma).map(str::trim)
 }
 
 /// Digits count as numbers, as in rustfmt since edition 2024.

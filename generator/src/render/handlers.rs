@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::lints::allow_complex_text;
 use super::registry::family_name;
 use super::result::{Expression, first_value, type_name};
 use super::scope::Scope;
@@ -109,10 +110,12 @@ fn stub(resource: &Resource, function: &Function, scope: &mut Scope) -> String {
         text.push_str(format!("/// {line}").trim_end());
         text.push('\n');
     }
+    let output = format!("{result}{}", returns.unwrap_or_default());
+    text.extend(allow_complex_text(&output).map(|line| format!("{line}\n")));
     let keyword = if function.blocking { "pub fn" } else { "pub async fn" };
     let (bindings, log) = body(resource, function, &family, &kind);
     let head = format!("{keyword} {}", function.name);
-    let output = format!("-> {result}{}", returns.unwrap_or_default());
+    let output = format!("-> {output}");
     text.push_str(&signature(0, &head, &argument(&family, &bindings, &kind), &output));
     let value = match &function.returns {
         Some(returns) => first_value(returns, &function.name, 4, &mut |name| scope.own(&module, name)),

@@ -3,6 +3,7 @@
 mod docs;
 mod expectation;
 mod handlers;
+mod lints;
 mod manifests;
 mod operator_test;
 mod project;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use super::lints::allow_complex_text;
 use super::rust::generated_file;
 use super::scope::Scope;
 use super::{result, types};
@@ -175,8 +176,10 @@ impl Registry<'_> {
             &format!("args: {family}<{kind}>"),
             &output,
         );
+        let allowed = allow_complex_text(output.trim_start_matches("-> "))
+            .map_or_else(String::new, |line| format!("    {line}\n"));
         format!(
-            "{head}\n        {}::{module}::{name}(args){wait}\n    }}\n",
+            "{allowed}{head}\n        {}::{module}::{name}(args){wait}\n    }}\n",
             self.handlers
         )
     }

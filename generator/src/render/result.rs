@@ -43,8 +43,9 @@ pub(super) fn first_value(
         return Expression::Plain("None".to_owned());
     }
     let plain = match &schema.shape {
-        Shape::Scalar(Scalar::String) if is_free_text(schema) => done(function, column),
-        Shape::Scalar(Scalar::String) => "String::new()".to_owned(),
+        Shape::Scalar(Scalar::String) => done(function, column)
+            .filter(|_| is_free_text(schema))
+            .unwrap_or_else(|| "String::new()".to_owned()),
         Shape::Scalar(Scalar::Integer | Scalar::Int32) => "0".to_owned(),
         Shape::Scalar(Scalar::Number) => "0.0".to_owned(),
         Shape::Scalar(Scalar::Boolean) => "false".to_owned(),
@@ -60,16 +61,13 @@ pub(super) fn first_value(
     Expression::Plain(plain)
 }
 
-/// Short enough for the line, unless the field's name alone fills it.
-fn done(function: &str, column: usize) -> String {
+/// Short enough for the line; nothing if the field's name alone fills it.
+fn done(function: &str, column: usize) -> Option<String> {
     let long = format!("format!(\"{function} of {{name}} is done\")");
+    let short = "format!(\"{name} is done\")".to_owned();
     // `Some(` and `),` may stand around it.
-    let fits = long.len() <= CALL_WIDTH && column + long.len() + 8 <= WIDTH;
-    if fits {
-        long
-    } else {
-        "format!(\"{name} is done\")".to_owned()
-    }
+    let fits = |text: &String| text.len() <= CALL_WIDTH && column + text.len() + 8 <= WIDTH;
+    [long, short].into_iter().find(fits)
 }
 
 /// Whether any words will do.
@@ -106,9 +104,9 @@ fn struct_value(
             let column = inner + field.rust_name.len() + 2;
             let value = match field.presence {
                 Presence::Required if is_struct(&field.schema) => first_value(&field.schema, function, inner, name),
-                Presence::Optional if is_filled(&field.schema) => {
-                    Expression::Plain(format!("Some({})", done(function, column)))
-                }
+                Presence::Optional if is_filled(&field.schema) => Expression::Plain(
+                    done(function, column).map_or_else(|| "None".to_owned(), |done| format!("Some({done})")),
+                ),
                 Presence::Optional => Expression::Plain("None".to_owned()),
                 Presence::Required | Presence::Defaulted => first_value(&field.schema, function, column, name),
             };
@@ -139,9 +137,16 @@ impl Expression {
             Self::Struct(name, fields) if fields.is_empty() => format!("{name} {{}}"),
             Self::Struct(name, fields) => self.on_one_line().unwrap_or_else(|| {
                 let (inner, outer) = (" ".repeat(indent + 4), " ".repeat(indent));
-                let rows = fields
-                    .iter()
-                    .map(|(field, value)| format!("{inner}{field}: {},\n", value.layout(indent + 4)));
+                let rows = fields.iter().map(|(field, value)| {
+                    let column = indent + 4 + field.len() + 2;
+                    if let Some(text) = fitted(&value.layout(indent + 4), column, 1, &inner) {
+                        return format!("{inner}{field}: {text},\n");
+                    }
+                    let text = value.layout(indent + 8);
+                    // rustfmt forgets the comma here.
+                    let text = fitted(&text, indent + 8, 0, &format!("{inner}    ")).unwrap_or(text);
+                    format!("{inner}{field}:\n{inner}    {text},\n")
+                });
                 format!("{name} {{\n{}{outer}}}", rows.collect::<String>())
             }),
         }
@@ -160,4 +165,15 @@ impl Expression {
         let inner = fields?.join(", ");
         (inner.len() <= 18).then(|| format!("{name} {{ {inner} }}"))
     }
+}
+
+/// The text of a field's value if its first line ends within the width, perhaps between the parentheses of a call.
+fn fitted(text: &str, column: usize, comma: usize, indent: &str) -> Option<String> {
+    let first = text.lines().next().unwrap_or_default();
+    let comma = if first.len() == text.len() { comma } else { 0 };
+    if column + first.len() + comma <= WIDTH {
+        return Some(text.to_owned());
+    }
+    let head = text.strip_suffix(')').filter(|head| head.ends_with('('))?;
+    (column + head.len() + comma <= WIDTH + 1).then(|| format!("{head}\n{indent})"))
 }

@@ -8,6 +8,7 @@ use quote::quote;
 use super::defaults::{can_default, default_value, is_rust_default};
 use super::serde_derives;
 use crate::model::{Field, ObjectSchema, Presence, Scalar, Schema, Shape};
+use crate::render::lints::{allow_complex, allow_constants};
 use crate::render::rust::{doc, ident, path};
 use crate::render::scope::Scope;
 
@@ -102,7 +103,8 @@ impl<'a> Types<'a> {
             }
         }
         let attribute = (!options.is_empty()).then(|| quote!(#[serde(#(#options),*)]));
-        quote!(#about #attribute pub #name: #rust)
+        let allowed = allow_complex(&rust);
+        quote!(#about #attribute #allowed pub #name: #rust)
     }
 
     /// The map of an open object, under a name that no field has.
@@ -130,7 +132,8 @@ impl<'a> Types<'a> {
             let function = ident(&default_function(field));
             let rust = self.type_of(&field.schema);
             let value = default_value(&field.schema, self.scope);
-            quote!(fn #function() -> #rust { #value })
+            let allowed = [allow_complex(&rust), allow_constants(&value)];
+            quote!(#(#allowed)* fn #function() -> #rust { #value })
         });
         let functions: Vec<_> = functions.collect();
         self.blocks.push(quote!(impl #name { #(#functions)* }));
