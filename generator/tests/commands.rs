@@ -78,6 +78,45 @@ fn new_writes_a_project_and_says_how_to_go_on() {
 }
 
 #[test]
+fn new_makes_a_project_around_a_spec_that_is_alone_or_in_git() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("operator.yaml"), SPEC).unwrap();
+    fs::create_dir(folder.path().join(".git")).unwrap();
+    fs::write(folder.path().join(".gitignore"), "/target\n").unwrap();
+    fs::write(folder.path().join("mine.txt"), "").unwrap();
+    let arguments = ["new", "operator.yaml", "--out", "."];
+    assert_eq!(status(&kopf_gen(folder.path(), &arguments)), 3);
+    fs::remove_file(folder.path().join("mine.txt")).unwrap();
+    let output = kopf_gen(folder.path(), &arguments);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(!stdout(&output).contains("  cd "), "{}", stdout(&output));
+    let output = kopf_gen(folder.path(), &["generate"]);
+    assert_eq!(stdout(&output), "nothing to do\n");
+}
+
+#[test]
+fn new_keeps_the_way_to_the_runtime() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("checkout/runtime")).unwrap();
+    let spec = SPEC.replace("resources:", "project: {runtime: {path: checkout}}\nresources:");
+    fs::write(folder.path().join("spec.yaml"), &spec).unwrap();
+    let output = kopf_gen(folder.path(), &["new", "spec.yaml", "--out", "deep/er/p"]);
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
+    let text = fs::read_to_string(folder.path().join("deep/er/p/operator.yaml")).unwrap();
+    assert!(text.contains("path: ../../../checkout}"), "{text}");
+    let text = fs::read_to_string(folder.path().join("deep/er/p/Cargo.toml")).unwrap();
+    assert!(text.contains("../../../checkout/runtime"), "{text}");
+
+    fs::write(
+        folder.path().join("lost.yaml"),
+        spec.replace("path: checkout", "path: lost"),
+    )
+    .unwrap();
+    let output = kopf_gen(folder.path(), &["new", "lost.yaml", "--out", "q"]);
+    assert!(stderr(&output).contains("leads to no runtime"), "{}", stderr(&output));
+}
+
+#[test]
 fn generate_has_nothing_to_do_after_new() {
     let folder = project();
     let inside = folder.path().join("greeter");

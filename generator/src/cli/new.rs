@@ -1,7 +1,7 @@
 //! `kopf-gen new`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use kopf_gen::Generated;
@@ -29,16 +29,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let text = first
         .document
         .with_persistence(&persistence.prefix, &persistence.finalizer);
-    // The record is that of the text which the project starts with.
-    let Some(generated) = project::generated(project::SPEC, &text) else {
-        return Ok(Status::Invalid);
-    };
-
     let folder = arguments
         .out
         .clone()
-        .unwrap_or_else(|| PathBuf::from(&generated.operator.name));
-    if !is_free(&folder)? {
+        .unwrap_or_else(|| PathBuf::from(&first.operator.name));
+    if !is_free(&folder, &arguments.spec)? {
         output::refuse(&format!(
             "{} is not empty; choose another folder with --out",
             folder.display()
@@ -46,21 +41,85 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         return Ok(Status::Conflict);
     }
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let text = match &first.operator.runtime {
+        RuntimeSource::Path(path) => relocate(&text, path, &arguments.spec, &folder)?,
+        RuntimeSource::Vendored => text,
+    };
+    // The record is that of the text which the project starts with.
+    let Some(generated) = project::generated(project::SPEC, &text) else {
+        return Ok(Status::Invalid);
+    };
     let plan = project::plan(&folder, &generated, None, write::Options::default())?;
     let spec = folder.join(project::SPEC);
     fs::write(&spec, text).with_context(|| format!("cannot write {}", spec.display()))?;
     plan.apply(&folder)?;
     summary(&generated, &folder, plan.changes().len());
+    output::notes(plan.notes());
     Ok(Status::Done)
 }
 
-/// Whether nothing can be lost in the folder.
-fn is_free(folder: &Path) -> anyhow::Result<bool> {
+/// Whether nothing can be lost in the folder: the spec itself may be there, and what git keeps.
+fn is_free(folder: &Path, spec: &Path) -> anyhow::Result<bool> {
     if !folder.exists() {
         return Ok(true);
     }
-    let mut entries = fs::read_dir(folder).with_context(|| format!("cannot use {}", folder.display()))?;
-    Ok(entries.next().is_none())
+    let failed = || format!("cannot use {}", folder.display());
+    let spec = spec.canonicalize().with_context(failed)?;
+    for entry in fs::read_dir(folder).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let is_gits = entry.file_name().to_string_lossy().starts_with(".git");
+        if !is_gits && entry.path().canonicalize().with_context(failed)? != spec {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The spec's text with a relative `project.runtime.path` that leads from the project to where it led before.
+fn relocate(text: &str, path: &str, spec: &Path, folder: &Path) -> anyhow::Result<String> {
+    if Path::new(path).is_absolute() || folder.join(path).join("runtime").is_dir() {
+        return Ok(text.to_owned());
+    }
+    let beside = spec.parent().unwrap_or(Path::new("")).join(path);
+    let found = beside
+        .canonicalize()
+        .ok()
+        .filter(|found| found.join("runtime").is_dir());
+    let Some(found) = found else {
+        output::warn(&format!(
+            "project.runtime.path: `{path}` leads to no runtime, neither from the project nor from the spec"
+        ));
+        return Ok(text.to_owned());
+    };
+    let folder = folder
+        .canonicalize()
+        .with_context(|| format!("cannot use {}", folder.display()))?;
+    let wanted = between(&folder, &found).display().to_string();
+    let leads_there = |text: &String| {
+        let generated = kopf_gen::generate(project::SPEC, text, &kopf_gen::Options::default());
+        generated.is_ok_and(|generated| generated.operator.runtime == RuntimeSource::Path(wanted.clone()))
+    };
+    let relocated = text
+        .match_indices(path)
+        .map(|(at, _)| format!("{}{wanted}{}", &text[..at], &text[at + path.len()..]))
+        .find(leads_there);
+    if relocated.is_none() {
+        output::warn(&format!(
+            "project.runtime.path: from the project, the runtime is at `{wanted}`, not at `{path}`"
+        ));
+    }
+    Ok(relocated.unwrap_or_else(|| text.to_owned()))
+}
+
+/// The way from one folder to another, both without links.
+fn between(from: &Path, to: &Path) -> PathBuf {
+    let shared = from
+        .components()
+        .zip(to.components())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(shared)).collect()
 }
 
 fn summary(generated: &Generated, folder: &Path, files: usize) {
@@ -100,7 +159,9 @@ fn summary(generated: &Generated, folder: &Path, files: usize) {
         output::say(&format!("  {path:width$}  {about}"));
     }
     output::say("\nnext:");
-    output::say(&format!("  cd {}", folder.display()));
+    if folder != Path::new(".") {
+        output::say(&format!("  cd {}", folder.display()));
+    }
     output::say("  cargo test");
     if operator
         .resources
