@@ -21,7 +21,13 @@ impl Document {
         };
         let editor = Editor {
             text,
-            newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
+            newline: if text.contains("\r\n") {
+                "\r\n"
+            } else if text.contains('\n') || !text.contains('\r') {
+                "\n"
+            } else {
+                "\r"
+            },
         };
         let Some(settings) = find(top, "settings") else {
             return editor.new_settings(top, &self.root, &pairs);
@@ -92,20 +98,24 @@ impl Editor<'_> {
     }
 
     fn line_start(&self, offset: usize) -> usize {
-        self.text[..offset].rfind('\n').map_or(0, |index| index + 1)
+        self.text[..offset].rfind(['\n', '\r']).map_or(0, |index| index + 1)
     }
 
     fn line_and_indent(&self, entry: &Entry) -> (usize, &str) {
         let start = entry.key.span.start;
         let line = self.line_start(start);
-        (line, &self.text[line..start])
+        let before = &self.text[line..start];
+        // A key may stand behind a question mark.
+        let indent = before.len() - before.trim_start_matches(' ').len();
+        (line, &before[..indent])
     }
 
     /// The start of the comment lines directly above a line, but not of those that open the file.
     fn above_comments(&self, line: usize) -> usize {
         let mut start = line;
         while start > 0 {
-            let above = self.line_start(start - 1);
+            let behind = if self.text[..start].ends_with("\r\n") { 2 } else { 1 };
+            let above = self.line_start(start - behind);
             if !self.text[above..start].trim_start().starts_with('#') {
                 return start;
             }
@@ -125,11 +135,15 @@ impl Editor<'_> {
         let (line, indent) = self.line_and_indent(first);
         let newline = self.newline;
         let block = self.lines(pairs, indent);
-        if last.value.as_scalar().is_none() {
+        let on_one_line = |entry: &Entry| {
+            let span = entry.value.span;
+            entry.value.as_scalar().is_some() && !self.text[span.start..span.end].contains(['\n', '\r'])
+        };
+        if !on_one_line(last) {
             return self.with(self.above_comments(line), &block);
         }
-        match self.text[last.value.span.end..].find('\n') {
-            Some(rest) => self.with(last.value.span.end + rest + 1, &block),
+        match self.text[last.value.span.end..].find(newline) {
+            Some(rest) => self.with(last.value.span.end + rest + newline.len(), &block),
             None => format!("{}{newline}{block}", self.text),
         }
     }

@@ -5,7 +5,8 @@ use super::reader::{Faults, any_mapping, looks_cut};
 use crate::diagnostic::did_you_mean;
 use crate::diagnostic::{Code, Diagnostic, cut_by_yaml, listed, not_supported_yet, wrong_type};
 use crate::spec::{
-    Content, Entry, FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, Node, OptionValue, Spanned, TypeExpr,
+    Content, Entry, FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, Node, OptionValue, Reading, Spanned,
+    TypeExpr,
 };
 
 const RAW: &str = "openAPIV3Schema";
@@ -34,7 +35,12 @@ pub(super) fn field(node: &Node, comment: Option<&String>, what: &str, faults: &
 
 /// `[]string` without quotes is an empty list to YAML, or a fault of its syntax.
 fn list_fault(node: &Node, items: &[Node], what: &str) -> Diagnostic {
-    let fault = wrong_type(node.span, what, "a field", "a list");
+    let wanted = if matches!(what, "`spec`" | "`status`") {
+        "a mapping of fields, `any` or `{openAPIV3Schema: …}`"
+    } else {
+        "a field"
+    };
+    let fault = wrong_type(node.span, what, wanted, "a list");
     match items {
         [only] if only.as_scalar().is_some() => fault.help("a list type is written '[]TYPE', with the quotes"),
         _ => fault.help("write TYPE | key=value …, or a mapping of fields"),
@@ -81,6 +87,17 @@ fn line(node: &Node, what: &str, faults: &mut Faults) -> Option<(FieldForm, Vec<
     {
         let fault = Diagnostic::error(Code::FieldSyntax, node.span, format!("{what} has no type"));
         faults.push(fault.help("write TYPE | key=value …, such as `string | required=true`"));
+        return None;
+    }
+    if let Some(value) = node.as_scalar().filter(|scalar| scalar.reading() != Reading::Text) {
+        let message = format!("{what} has the value `{}` where its type belongs", value.text);
+        let help = match value.reading() {
+            Reading::Integer(_) => format!("a field names its type: integer | default={}", value.text),
+            Reading::Float(_) => format!("a field names its type: number | default={}", value.text),
+            Reading::Boolean(_) => format!("a field names its type: boolean | default={}", value.text),
+            _ => "a field names its type, such as `string` or `boolean | default=true`".to_string(),
+        };
+        faults.push(Diagnostic::error(Code::FieldSyntax, node.span, message).help(help));
         return None;
     }
     let text = node.to_text(&format!("the type of {what}"), faults)?;
@@ -141,6 +158,10 @@ fn nested(entries: &[Entry], faults: &mut Faults) -> (FieldForm, Vec<FieldOption
             if is_known(&option, faults) {
                 options.push(option);
             }
+        } else if entry.key.value == RAW && entry.value.as_mapping().is_some() {
+            let message = format!("`{RAW}` is the whole of a field and stands alone");
+            let fault = Diagnostic::error(Code::MisplacedFieldOption, entry.key.span, message);
+            faults.push(fault.help("write its options as keywords of OpenAPI within it"));
         } else {
             fields.extend(named(entry, faults));
         }

@@ -150,7 +150,7 @@ fn option(line: &Line<'_>, start: usize, faults: &mut Faults) -> Option<(FieldOp
         let help = if flags.contains(&key) {
             format!("write {key}=true")
         } else {
-            "an option is key=value; text with spaces stands in double quotes".to_string()
+            "an option is key=value; a value with spaces stands in double quotes, or in the long form: {$type: …, key: …}".to_string()
         };
         faults.push(fault.help(help));
         return None;

@@ -3,7 +3,7 @@
 use super::keys::{DEPLOY, METADATA, PEERING, PERSISTENCE, POSTING, PROJECT, RUNTIME, SETTINGS, TOP};
 use super::reader::{Faults, boolean, choice, duration, integer, is_empty, mapping, missing, sequence, text, text_map};
 use super::resource::resource;
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Code, Diagnostic, Span, wrong_type};
 use crate::model::RuntimeSource;
 use crate::spec::{
     Deploy, Mapping, Metadata, Node, OperatorSpec, Peering, PeeringSpec, Persistence, Posting, Priority, Reading,
@@ -135,7 +135,7 @@ fn peering(node: &Node, faults: &mut Faults) -> PeeringSpec {
         return PeeringSpec::Standalone;
     }
     if node.as_mapping().is_none() {
-        let fault = crate::diagnostic::wrong_type(node.span, "`peering`", "false or a mapping", node.kind());
+        let fault = wrong_type(node.span, "`peering`", "false or a mapping", node.kind());
         faults.push(fault.help("peering is on by default; write `peering: false` for a standalone operator"));
         return PeeringSpec::Standalone;
     }
@@ -160,8 +160,16 @@ fn peering(node: &Node, faults: &mut Faults) -> PeeringSpec {
 
 fn priority(node: &Node, faults: &mut Faults) -> Option<Priority> {
     match node.as_scalar() {
+        Some(scalar) if scalar.reading() == Reading::Text && scalar.text == "random" => Some(Priority::Random),
         Some(scalar) if scalar.reading() == Reading::Text => {
-            choice(node, "`priority`", &["random"], faults).map(|_| Priority::Random)
+            let found = format!("`{}`", scalar.text);
+            faults.push(wrong_type(
+                node.span,
+                "`priority`",
+                "a whole number or `random`",
+                &found,
+            ));
+            None
         }
         _ => integer(node, "`priority`", faults).map(|priority| Priority::Fixed(priority.value)),
     }

@@ -253,7 +253,9 @@ fn syntax_fault(text: &str, error: &granit_parser::ScanError) -> Diagnostic {
         let message = format!("YAML cuts a field of this line: {}", error.info());
         return cut_by_yaml(span, message);
     }
-    Diagnostic::error(Code::InvalidYaml, span, format!("this is not YAML: {}", error.info()))
+    let fault = Diagnostic::error(Code::InvalidYaml, span, format!("this is not YAML: {}", error.info()));
+    let by_tab = line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t');
+    fault.maybe_help(by_tab.then(|| "indent with spaces: YAML takes no tabs there".to_string()))
 }
 
 /// Key and unquoted value of a line that holds a field.

@@ -130,7 +130,18 @@ pub(super) fn text_map(node: Option<&Node>, what: &str, faults: &mut Faults) -> 
 }
 
 pub(super) fn choice(node: &Node, what: &str, choices: &[&str], faults: &mut Faults) -> Option<Spanned<String>> {
-    let text = text(node, what, faults)?;
+    let Some(scalar) = node.as_scalar().filter(|_| !is_empty(node)) else {
+        if !is_from_environment(node, faults) {
+            faults.push(wrong_type(
+                node.span,
+                what,
+                &listed(choices.iter().copied()),
+                node.kind(),
+            ));
+        }
+        return None;
+    };
+    let text = Spanned::new(scalar.text.clone(), node.span);
     if choices.contains(&text.value.as_str()) {
         return Some(text);
     }
@@ -183,7 +194,11 @@ pub(super) fn integer(node: &Node, what: &str, faults: &mut Faults) -> Option<Sp
     if let Some(Reading::Integer(integer)) = scalar(node) {
         return Some(Spanned::new(integer, node.span));
     }
-    faults.push(wrong_type(node.span, what, "a whole number", node.kind()));
+    let found = match scalar(node) {
+        Some(Reading::Float(number)) => number.to_string(),
+        _ => node.kind().to_string(),
+    };
+    faults.push(wrong_type(node.span, what, "a whole number", &found));
     None
 }
 

@@ -59,6 +59,36 @@ fn persistence_is_written_into_any_layout() {
 }
 
 #[test]
+fn persistence_finds_its_place_in_odd_layouts() {
+    let odd = [
+        spec("settings:\n  persistence:\n    prefix: p.example.com\n    finalizer: |-\n      p.example.com/f\n\n"),
+        spec("settings:\n  persistence:\n    finalizer: |-\n      p.example.com/f\n\n"),
+        spec("").replace("resources:\n", "? resources\n:\n"),
+        spec("").replace('\n', "\r"),
+        spec("settings:\n  posting: {loggers: true}\n").replace('\n', "\r"),
+    ];
+    for text in odd {
+        let written = edited(&text);
+        let again = load("operator.yaml", &written).unwrap_or_else(|faults| panic!("{written}\n{faults}"));
+        let persistence = &again.spec.persistence;
+        assert!(
+            persistence
+                .prefix
+                .as_ref()
+                .is_some_and(|name| name.value == "p.example.com"),
+            "{written}"
+        );
+        assert!(
+            persistence
+                .finalizer
+                .as_ref()
+                .is_some_and(|name| name.value == "p.example.com/f"),
+            "{written}"
+        );
+    }
+}
+
+#[test]
 fn a_digest_is_over_what_a_spec_says() {
     let plain = spec("settings: {posting: {loggers: true, level: info}}\n");
     let same = spec("# A comment.\nsettings:\n  posting:\n    level: \"info\" # quoted\n    loggers: true\n");

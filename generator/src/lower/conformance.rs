@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::formats;
 use super::patterns::{in_words, matches};
 
 /// A misfit.
@@ -102,8 +103,12 @@ impl Check {
         {
             self.misfit(format!("cannot be `{text}`, which {}", in_words(pattern)));
         }
-        if schema.get("format").and_then(Value::as_str) == Some("date-time") && !text.contains('T') {
-            self.misfit(format!("`{text}` is no date and time such as 2026-01-31T12:00:00Z"));
+        if let Some(fault) = schema
+            .get("format")
+            .and_then(Value::as_str)
+            .and_then(|format| formats::fault(format, text))
+        {
+            self.misfit(fault);
         }
     }
 
@@ -192,6 +197,9 @@ impl Check {
         let open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
         let embedded = schema.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true));
         let additional = schema.get("additionalProperties");
+        if embedded {
+            self.identity(properties, object);
+        }
         for (key, value) in object {
             match (properties.and_then(|properties| properties.get(key)), additional) {
                 (Some(Value::Object(schema)), _) | (None, Some(Value::Object(schema))) => {
@@ -212,6 +220,24 @@ impl Check {
                     }
                 }
             }
+        }
+    }
+
+    /// What the server asks of an object within an object.
+    fn identity(&mut self, properties: Option<&Map<String, Value>>, object: &Map<String, Value>) {
+        for key in ["apiVersion", "kind"] {
+            let has_default = || {
+                let property = properties.and_then(|properties| properties.get(key));
+                property.is_some_and(|property| property.get("default").is_some())
+            };
+            match object.get(key) {
+                Some(Value::String(text)) if !text.is_empty() => {}
+                None if has_default() => {}
+                _ => self.misfit(format!("has no `{key}`, which an embedded object needs")),
+            }
+        }
+        if object.get("metadata").is_some_and(|metadata| !metadata.is_object()) {
+            self.misfit("has a `metadata` that is no mapping".to_string());
         }
     }
 

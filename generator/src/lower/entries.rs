@@ -108,6 +108,14 @@ pub(super) fn full_id(entry: &EntrySpec) -> String {
     }
 }
 
+/// As long as other names in Kubernetes.
+const ID_LENGTH: usize = 253;
+
+fn is_id_part(part: &str) -> bool {
+    let ends = |c: char| c.is_ascii_alphanumeric();
+    part.starts_with(ends) && part.ends_with(ends) && part.chars().all(|c| ends(c) || matches!(c, '-' | '_' | '.'))
+}
+
 fn check_entry(entry: &EntrySpec, faults: &mut Faults) {
     let function = &entry.function;
     if let Some(message) = naming::function_fault(&function.value) {
@@ -121,16 +129,15 @@ fn check_entry(entry: &EntrySpec, faults: &mut Faults) {
         faults.push(fault.maybe_help(mended.map(|name| format!("write {name}"))));
     }
     let id = entry.id.as_ref().unwrap_or(function);
-    let legal = id
-        .value
-        .split('/')
-        .all(|part| part.len() <= 63 && naming::is_qualified_name(part));
+    // The runtime shortens what is too long for a key of an annotation.
+    let legal = id.value.len() <= ID_LENGTH && id.value.split('/').all(is_id_part);
     if !legal && (entry.id.is_some() || naming::function_fault(&function.value).is_none()) {
         let message = format!(
             "`{}` cannot be an id, which becomes part of an annotation's name",
             id.value
         );
         let help = match entry.id {
+            _ if id.value.len() > ID_LENGTH => "an id has at most 253 characters",
             Some(_) => "use letters, digits, `-`, `_` and `.`, with a letter or digit at both ends",
             None => "give the entry an `id` that starts and ends with a letter or digit",
         };

@@ -4,6 +4,7 @@ mod builtins;
 mod conformance;
 mod derivation;
 mod entries;
+mod formats;
 mod functions;
 mod operator;
 mod paths;

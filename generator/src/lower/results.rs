@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::map::Entry as Slot;
+use serde_json::{Map, Value, json};
 
 use super::Faults;
 use super::entries::{full_id, id};
@@ -68,8 +69,25 @@ pub(super) fn add_to_status(spec: &ResourceSpec, results: &Results, status: &mut
             },
             Shape::Raw(raw) => {
                 let properties = raw.entry("properties").or_insert_with(|| json!({}));
-                if let Value::Object(properties) = properties {
-                    properties.entry(key).or_insert_with(|| Value::Object(schema.openapi()));
+                match properties
+                    .as_object_mut()
+                    .map(|properties| properties.entry(key.clone()))
+                {
+                    Some(Slot::Vacant(slot)) => {
+                        slot.insert(Value::Object(schema.openapi()));
+                    }
+                    Some(Slot::Occupied(slot)) => {
+                        let declared = slot.get().as_object().cloned().unwrap_or_default();
+                        let open = declared.get("x-kubernetes-preserve-unknown-fields") == Some(&json!(true))
+                            && !declared.contains_key("properties")
+                            && declared
+                                .get("type")
+                                .is_none_or(|kind| Some(kind) == schema.openapi().get("type"));
+                        if !open && bare(declared) != bare(schema.openapi()) {
+                            faults.push(other_type(&key, entry));
+                        }
+                    }
+                    None => {}
                 }
             }
             _ => {}
@@ -98,15 +116,10 @@ fn add_field(fields: &mut Vec<Field>, key: String, schema: Schema, entry: &Entry
 
 /// A status field of the same name is fine if it can hold the result.
 fn declared(field: &mut Field, schema: Schema, entry: &EntrySpec, faults: &mut Faults) {
-    let bare = |schema: &Schema| {
-        let mut openapi = schema.openapi();
-        openapi.remove("description");
-        openapi
-    };
     if matches!(field.schema.shape, Shape::Any) {
         return;
     }
-    if bare(&field.schema) == bare(&schema) {
+    if bare(field.schema.openapi()) == bare(schema.openapi()) {
         let description = field.schema.description.take();
         field.schema = Schema {
             description: description.or(schema.description.clone()),
@@ -114,12 +127,18 @@ fn declared(field: &mut Field, schema: Schema, entry: &EntrySpec, faults: &mut F
         };
         return;
     }
+    faults.push(other_type(&field.wire_name, entry));
+}
+
+fn bare(mut openapi: Map<String, Value>) -> Map<String, Value> {
+    openapi.remove("description");
+    openapi
+}
+
+fn other_type(key: &str, entry: &EntrySpec) -> Diagnostic {
     let span = entry.returns.as_ref().map_or(entry.span, |returns| returns.span);
-    let message = format!(
-        "the result is stored at `.status.{}`, which `status` declares with another type",
-        field.wire_name
-    );
+    let message = format!("the result is stored at `.status.{key}`, which `status` declares with another type");
     let help =
         "remove the field from `status`, since results are added by themselves, or give the handler another `id`";
-    faults.push(Diagnostic::error(Code::Result, span, message).help(help));
+    Diagnostic::error(Code::Result, span, message).help(help)
 }

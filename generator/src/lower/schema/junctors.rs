@@ -2,6 +2,7 @@
 
 use super::super::Faults;
 use super::super::patterns::pattern_fault;
+use super::keywords::check_value;
 use super::structural::{fault, text};
 use crate::diagnostic::Code;
 use crate::spec::{Mapping, Node};
@@ -60,6 +61,7 @@ fn holds_the_alternatives(mapping: &Mapping, branch: &Node) -> bool {
 fn inside(outer: &Mapping, branch: &Node, may_have_type: bool, faults: &mut Faults) {
     let Some(mapping) = branch.as_mapping() else { return };
     for entry in &mapping.entries {
+        check_value(entry, faults);
         let key = entry.key.value.as_str();
         let forbidden = NOT_IN_JUNCTORS.contains(&key) || key.starts_with("x-kubernetes-");
         if forbidden && !(may_have_type && key == "type") {

@@ -3,6 +3,7 @@
 mod bounds;
 mod extensions;
 mod junctors;
+mod keywords;
 mod known;
 mod limits;
 mod list_keywords;
@@ -193,6 +194,7 @@ impl<'s, 'f> Lowering<'s, 'f> {
     }
 
     fn object(&mut self, fields: &[NamedField], place: Place<'_>) -> Schema {
+        self.faults.extend(presence::like_openapi(fields));
         let mut lowered: Vec<Field> = Vec::new();
         let mut rust_names: BTreeMap<String, &str> = BTreeMap::new();
         for named in fields {

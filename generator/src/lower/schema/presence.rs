@@ -6,7 +6,7 @@ use super::{Lowering, Part, Place, values};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Presence, Scalar, Schema, Shape};
 use crate::naming;
-use crate::spec::FieldSpec;
+use crate::spec::{FieldForm, FieldSpec, NamedField, TypeExpr, TypeForm};
 
 /// What a schema is, for messages.
 pub(in super::super) fn shape_name(schema: &Schema) -> String {
@@ -27,6 +27,21 @@ pub(in super::super) fn shape_name(schema: &Schema) -> String {
         }
         Shape::Known { .. } => "a known object".into(),
     }
+}
+
+/// Plain OpenAPI reads as a mapping of fields, one of them called `type`.
+pub(super) fn like_openapi(fields: &[NamedField]) -> Option<Diagnostic> {
+    let find = |name: &str| fields.iter().find(|named| named.name.value == name);
+    let named = find("type")?;
+    let is_object = matches!(
+        &named.field.form,
+        FieldForm::Type(TypeExpr { form: TypeForm::Named(name), .. }) if name == "object"
+    );
+    let has_fields = find("properties").is_some_and(|named| matches!(named.field.form, FieldForm::Fields(_)));
+    let message = "this looks like OpenAPI, but declares fields called `type` and `properties`";
+    let fault = Diagnostic::warning(Code::FieldSyntax, named.name.span, message);
+    (is_object && has_fields)
+        .then(|| fault.help("put a schema of OpenAPI below the key `openAPIV3Schema`, or list its fields alone"))
 }
 
 impl Lowering<'_, '_> {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::super::Faults;
 use super::super::conformance::misfits;
 use super::super::patterns::pattern_fault;
+use super::keywords::check_value;
 use super::{extensions, junctors};
 use crate::diagnostic::{Code, Diagnostic, Span, did_you_mean, unknown_key, wrong_type};
 use crate::spec::{Mapping, Node, Reading};
@@ -120,6 +121,7 @@ fn schema(mapping: &Mapping, span: Span, faults: &mut Faults) {
 
 fn keywords(mapping: &Mapping, faults: &mut Faults) {
     for entry in &mapping.entries {
+        check_value(entry, faults);
         let key = entry.key.value.as_str();
         if FORBIDDEN.contains(&key) {
             faults.push(fault(
