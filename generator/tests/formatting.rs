@@ -83,13 +83,13 @@ fn rustfmt_agrees_with_deep_results() {
 fn check(spec: &str) {
     let generated = kopf_gen::generate("operator.yaml", spec, &kopf_gen::Options::default())
         .unwrap_or_else(|diagnostics| panic!("{diagnostics}"));
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let mut paths = Vec::new();
     for (path, file) in generated.files.iter() {
         let is_owned = path.starts_with("src/handlers/") || path.starts_with("tests/") || path == "src/main.rs";
         if is_owned && !path.ends_with("/mod.rs") {
             let target = folder.path().join(path.replace('/', "_"));
-            fs::write(&target, &file.contents).unwrap();
+            fs::write(&target, &file.contents).expect("the folder is writable");
             paths.push(target);
         }
     }
