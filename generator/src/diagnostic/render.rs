@@ -15,7 +15,8 @@ pub(super) fn render(source: &Source, items: &[Diagnostic], color: bool) -> Stri
         text.push_str("\n\n");
     }
     if shown.len() < items.len() {
-        text.push_str(&format!("… and {} more\n\n", items.len() - shown.len()));
+        let more = format!("… and {} more\n\n", items.len() - shown.len());
+        text.push_str(&more);
     }
     text.push_str(&count(source, items));
     text

@@ -177,7 +177,7 @@ impl Reader<'_> {
             }
             'x' => {
                 let digits = match self.rest.strip_prefix('{') {
-                    Some(inner) => inner.split_once('}').map(|(digits, rest)| (digits, rest)),
+                    Some(inner) => inner.split_once('}'),
                     None => self.rest.split_at_checked(2),
                 };
                 let Some((digits, rest)) = digits else {
@@ -224,7 +224,7 @@ impl Reader<'_> {
                 if !POSIX.contains(&name.strip_prefix('^').unwrap_or(name)) {
                     return Err(format!("there is no class `[:{name}:]`"));
                 }
-                self.out.push_str(&format!("[:{name}:]"));
+                self.out.extend(["[:", name, ":]"]);
                 self.rest = rest;
                 continue;
             }

@@ -199,20 +199,17 @@ impl<'s, 'f> Lowering<'s, 'f> {
         let mut rust_names: BTreeMap<String, &str> = BTreeMap::new();
         for named in fields {
             let field = self.named(named, place);
-            match rust_names.get(&field.rust_name) {
-                Some(other) => {
-                    let message = format!(
-                        "`{other}` and `{}` are both `{}` in Rust",
-                        field.wire_name, field.rust_name
-                    );
-                    let fault = Diagnostic::error(Code::NameCollision, named.name.span, message);
-                    self.faults
-                        .push(fault.help("give one of them another name: rust=other_name"));
-                }
-                None => {
-                    rust_names.insert(field.rust_name.clone(), &named.name.value);
-                    lowered.push(field);
-                }
+            if let Some(other) = rust_names.get(&field.rust_name) {
+                let message = format!(
+                    "`{other}` and `{}` are both `{}` in Rust",
+                    field.wire_name, field.rust_name
+                );
+                let fault = Diagnostic::error(Code::NameCollision, named.name.span, message);
+                self.faults
+                    .push(fault.help("give one of them another name: rust=other_name"));
+            } else {
+                rust_names.insert(field.rust_name.clone(), &named.name.value);
+                lowered.push(field);
             }
         }
         let object = ObjectSchema {

@@ -2,10 +2,14 @@
 
 use super::{HEAD, refused, resolve, with_fields};
 
+fn numbered(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(line).collect()
+}
+
 fn nested(depth: usize) -> String {
     let mut text = String::new();
     for level in 0..depth {
-        text.push_str(&format!("{}a:\n", " ".repeat(level)));
+        text.extend([&" ".repeat(level), "a:\n"]);
     }
     text + &format!("{}b: string\n", " ".repeat(depth))
 }
@@ -37,9 +41,8 @@ fn deep_types_are_refused() {
 #[test]
 fn types_that_grow_out_of_each_other_are_refused() {
     let chain = |length: usize, item: &str| -> String {
-        (0..length)
-            .map(|index| format!("      t{index}: {}\n", item.replace('N', &(index + 1).to_string())))
-            .collect()
+        let line = |index: usize| format!("      t{index}: {}\n", item.replace('N', &(index + 1).to_string()));
+        numbered(length, line)
     };
     let end = |length: usize| format!("      t{length}: string\n");
     let twice = with_types(&(chain(25, "{a: tN, b: tN}") + &end(25)), "t0");
@@ -55,7 +58,7 @@ fn types_that_grow_out_of_each_other_are_refused() {
 
 #[test]
 fn too_many_fields_are_refused() {
-    let lines = |count: usize| -> String { (0..count).map(|index| format!("f{index}: string\n")).collect() };
+    let lines = |count: usize| -> String { numbered(count, |index| format!("f{index}: string\n")) };
     assert!(refused(&with_fields(&lines(60_000))).contains("more than 20000 fields"));
     let flow = lines(60_000).trim().replace('\n', ", ");
     assert!(refused(&with_fields(&format!("a: {{{flow}}}"))).contains("more than 20000 fields"));
@@ -64,7 +67,7 @@ fn too_many_fields_are_refused() {
 
 #[test]
 fn a_flood_of_faults_is_cut() {
-    let lines: String = (0..3000).map(|index| format!("f_{index}: strin\n")).collect();
+    let lines = numbered(3000, |index| format!("f_{index}: strin\n"));
     let faults = refused(&with_fields(&lines));
     assert!(
         faults.contains("unknown type `strin`") && faults.contains("… and 5800 more"),
