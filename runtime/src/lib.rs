@@ -71,8 +71,7 @@ pub mod settings {
     pub use tracing::Level;
 
     pub use crate::configs::settings::{
-        ExecutionSettings, NetworkingSettings, PersistenceSettings, PostingSettings, QueueingSettings,
-        WatchingSettings,
+        ExecutionSettings, NetworkingSettings, PersistenceSettings, PostingSettings, QueueingSettings, WatchingSettings,
     };
 }
 

@@ -91,7 +91,7 @@ async fn a_refused_patch_is_a_failure_of_its_handler() {
 async fn a_refused_patch_of_a_raw_event_harms_nobody_else() {
     let cluster = cluster().await;
     let notes = Notes::default();
-    let made = noting!(notes, "made", |_patch| ());
+    let made = noting!(notes, "made", |_patch| {});
     let audit = |Event { patch, .. }: Event<Widget>| async move {
         patch.meta().label("not a label", "x");
         HandlerResult::Ok(())
@@ -140,7 +140,7 @@ async fn a_status_that_may_not_be_written_does_not_block_deletion() {
     let cluster = cluster().await;
     let notes = Notes::default();
     let made = noting!(notes, "made", |patch| patch.status(json!({"phase": "Ready"})));
-    let gone = noting!(notes, "gone", |_patch| ());
+    let gone = noting!(notes, "gone", |_patch| {});
     let operator = cluster.start(
         Operator::new("suite").resource(
             Resource::of::<Widget>()
@@ -171,7 +171,7 @@ async fn deletion_is_handled_once_though_a_timer_still_runs() {
             tokio::time::sleep(secs(40)).await;
             HandlerResult::Ok(())
         };
-        let gone = noting!(notes, "gone", |_patch| ());
+        let gone = noting!(notes, "gone", |_patch| {});
         Operator::new("suite").resource(
             Resource::of::<Widget>()
                 .timer("slow", slow, |o| o.interval(secs(1)))
