@@ -243,6 +243,9 @@ async fn a_namespace_named_twice_is_served_once() {
     assert_eq!(notes.all(), ["a"]);
     let refused = noting(&notes).run(options(&["a", ""])).await;
     assert!(matches!(refused, Err(RunError::Malformed(_))));
+    // LIVE-01
+    let unserved = options(&[]).liveness("https://0.0.0.0:8081/").map(drop);
+    assert!(unserved.unwrap_err().to_string().contains("only http:// is served"));
 }
 
 struct LaterWidget;
