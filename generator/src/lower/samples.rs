@@ -123,14 +123,11 @@ fn check_edits(given: &SampleSpec, object: &Value, then: &[Value], own: Option<&
 
 fn check_edited_keys(node: &Node, faults: &mut Faults) {
     // Changes of the identity have words of their own.
-    let known = ["metadata", "spec", "apiVersion", "kind"];
+    let known = ["metadata", "spec", "status", "apiVersion", "kind"];
     for entry in node.as_mapping().into_iter().flat_map(|mapping| &mapping.entries) {
         let key = entry.key.value.as_str();
-        if key == "status" {
-            let fault = Diagnostic::error(Code::Sample, entry.key.span, "an edit of `status`");
-            faults.push(fault.help("no handler is called for changes of the status: edit `spec` or `metadata`"));
-        } else if !known.contains(&key) {
-            faults.push(unknown_key(entry.key.span, key, "an edit", &known[..2]));
+        if !known.contains(&key) {
+            faults.push(unknown_key(entry.key.span, key, "an edit", &known[..3]));
         }
     }
 }
