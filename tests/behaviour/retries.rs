@@ -137,6 +137,7 @@ async fn a_running_handler_is_interrupted_by_its_timeout(cluster: &Cluster) {
     widgets::install(cluster).await;
     let handler = |Change { patch, .. }: Change<Widget>| async move {
         patch.status(json!({"half": "done"}));
+        patch.then(|object| object["spec"]["half"] = json!("done"));
         std::future::pending::<()>().await;
         HandlerResult::Ok(())
     };
@@ -149,6 +150,7 @@ async fn a_running_handler_is_interrupted_by_its_timeout(cluster: &Cluster) {
     let done = cluster.wait(&path(cluster, "a"), handled).await;
     operator.stop().await;
     assert_eq!(done["status"]["half"], Value::Null);
+    assert_eq!(done["spec"]["half"], Value::Null);
 }
 
 // W, *No-op patch stall*; B-037

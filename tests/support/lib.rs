@@ -15,15 +15,3 @@ pub fn workspace() -> std::path::PathBuf {
         .expect("the tests are a folder of the workspace")
         .to_owned()
 }
-
-/// How many rounds a repeated test makes: the full count locally on request, a tenth of it else, never below fifty.
-///
-/// `KOPF_GEN_TEST_ROUNDS=full` asks for the full count.
-#[must_use]
-pub fn rounds(full: usize) -> usize {
-    if std::env::var("KOPF_GEN_TEST_ROUNDS").is_ok_and(|rounds| rounds == "full") {
-        full
-    } else {
-        (full / 10).max(50).min(full)
-    }
-}

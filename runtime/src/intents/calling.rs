@@ -21,6 +21,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) body: &'a Body,
     /// The typed spec.
     pub(crate) spec: &'a Arc<dyn std::any::Any + Send + Sync>,
+    /// Of this call alone where the handler has a time limit: it is emptied when the time is up.
     pub(crate) patch: &'a Patch,
 }
 
@@ -50,13 +51,12 @@ impl Subject<'_> {
             param: param.clone(),
             context: self.environment.context(about, Some(Arc::clone(self.spec)), stopped),
         };
-        let before = self.patch.snapshot();
         let limit = limits.timeout.map(|timeout| timeout.saturating_sub(runtime));
         let call = Arc::clone(call);
         match invoke(move || call(arguments(common)), span, limit, &self.environment.abort).await {
             Invoked::Returned(outcome) => Some(outcome),
             Invoked::TimedOut(outcome) => {
-                self.patch.restore(before);
+                self.patch.take();
                 Some(outcome)
             }
             Invoked::Aborted => None,

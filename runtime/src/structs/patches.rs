@@ -83,23 +83,13 @@ impl Patch {
     /// If a transformation panics.
     #[must_use]
     pub fn applied_to(&self, object: &Value) -> Value {
-        let contents = self.snapshot();
+        let contents = self.lock().clone();
         let mut object = object.clone();
         merge_into(&mut object, &Value::Object(contents.merge));
         for function in contents.functions {
             function(&mut object);
         }
         object
-    }
-
-    /// What is gathered so far, left in place.
-    pub(crate) fn snapshot(&self) -> PatchContents {
-        self.lock().clone()
-    }
-
-    /// Forgets what came since a snapshot.
-    pub(crate) fn restore(&self, snapshot: PatchContents) {
-        *self.lock() = snapshot;
     }
 
     /// Puts a handler's result under `.status.<id>`.
