@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::kinds::{Kind, Kinds, Version};
-use crate::listing::Snapshots;
+use crate::objects::listing::Snapshots;
+use crate::objects::writing::How;
 use crate::status::Status;
 use crate::store::Store;
-use crate::writing::How;
 
 /// Where timestamps come from.
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

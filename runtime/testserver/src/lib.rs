@@ -1,28 +1,18 @@
 #![doc = include_str!("../README.md")]
 
+mod access;
+mod admission;
+mod audit;
 mod cluster;
-mod crds;
-mod deletion;
 mod discovery;
 mod faults;
 mod http;
 mod kinds;
-mod listen;
-mod listing;
-mod metadata;
-mod openapi;
-mod patching;
-mod requests;
-mod responses;
-mod routes;
+mod objects;
 mod schema;
-mod selectors;
-mod service;
 mod status;
 mod store;
-mod table;
-mod watching;
-mod writing;
+mod warnings;
 
 use std::fmt;
 use std::io;
@@ -35,18 +25,20 @@ use tokio::net::ToSocketAddrs;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+pub use crate::access::User;
+pub use crate::audit::RecordedRequest;
 pub use crate::faults::Failure;
-pub use crate::listen::Listening;
-pub use crate::requests::RecordedRequest;
-pub use crate::responses::ResponseBody;
-pub use crate::service::Service;
+pub use crate::http::listen::Listening;
+pub use crate::http::responses::ResponseBody;
+pub use crate::http::service::Service;
 pub use crate::status::Status;
 
+use crate::audit::RequestLog;
 use crate::cluster::{Clock, Cluster, Place};
 use crate::faults::{Faults, Signals};
 use crate::http::{Api, lock};
-use crate::requests::RequestLog;
-use crate::writing::{How, Scope};
+use crate::objects::patching;
+use crate::objects::writing::{How, Scope, name_of};
 
 /// How long [`Server::wait_for`] waits.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -103,10 +95,19 @@ impl Server {
         Self { api: Arc::new(api) }
     }
 
-    /// A connection within the process, for `kube::Client::new(server.service(), "default")`.
+    /// A connection within the process for one caller, whose rights count; for example a service account.
+    pub fn service_as(&self, user: User) -> Service {
+        Service {
+            api: Arc::clone(&self.api),
+            user,
+        }
+    }
+
+    /// A connection of the administrator within the process, for `kube::Client::new(server.service(), "default")`.
     pub fn service(&self) -> Service {
         Service {
             api: Arc::clone(&self.api),
+            user: User::admin(),
         }
     }
 
@@ -134,7 +135,7 @@ impl Server {
             version,
             namespace,
         };
-        let name = writing::name_of(&object);
+        let name = name_of(&object);
         let exists = cluster.store.get(&place.kind.key(), &place.namespace, &name).is_some();
         let mut stored = if exists {
             None
@@ -142,7 +143,7 @@ impl Server {
             Some(cluster.create(&place, object.clone(), How::default())?)
         };
         if exists || object.get("status").is_some() {
-            let name = stored.as_deref().map_or(name, writing::name_of);
+            let name = stored.as_deref().map_or(name, name_of);
             let whole = How {
                 scope: Scope::All,
                 ..How::default()
@@ -215,15 +216,11 @@ impl Server {
             return Err(Status::no_such_subresource());
         }
         let patch = patching::Patch::Merge(patch);
-        let patched = cluster.update(
-            &place,
-            name,
-            How {
-                scope,
-                ..How::default()
-            },
-            |current| patch.apply(current),
-        )?;
+        let how = How {
+            scope,
+            ..How::default()
+        };
+        let patched = cluster.update(&place, name, how.clone(), |current| patch.apply(current, &place, &how))?;
         Ok(Value::clone(&patched))
     }
 

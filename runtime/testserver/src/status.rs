@@ -198,6 +198,17 @@ impl Status {
         Self::new(400, "BadRequest", message)
     }
 
+    /// An option of a query whose value is none of the supported ones.
+    pub(crate) fn bad_option(option: &str, value: &str, supported: &[&str]) -> Self {
+        let supported: Vec<_> = supported.iter().map(|&each| json!(each)).collect();
+        let cause = Cause::unsupported(option, &json!(value), &supported);
+        let message = format!(" \"\" is invalid: {}: {}", cause.field, cause.message);
+        let mut status = Self::new(422, "Invalid", message);
+        let cause = json!({"reason": cause.reason, "message": cause.message, "field": cause.field});
+        status.details = json!({"causes": [cause]});
+        status
+    }
+
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
     }

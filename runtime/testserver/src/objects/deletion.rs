@@ -5,11 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Place};
-use crate::crds;
 use crate::kinds::Kind;
-use crate::selectors::Selector;
+use crate::kinds::crds;
+use crate::objects::writing::name_of;
 use crate::status::Status;
-use crate::writing::name_of;
 
 /// What is left after a deletion.
 #[derive(Debug)]
@@ -60,35 +59,6 @@ impl Cluster {
             }
         }
         Ok(Deleted::Pending(place.present(&pending)))
-    }
-
-    /// Deletes all objects of a place that match, and returns them as they were.
-    pub(crate) fn delete_collection(
-        &mut self,
-        place: &Place,
-        selector: &Selector,
-        dry_run: bool,
-    ) -> Result<Vec<Arc<Value>>, Status> {
-        let namespace = place
-            .kind
-            .namespaced
-            .then_some(place.namespace.as_str())
-            .filter(|name| !name.is_empty());
-        let objects = self.store.list(&place.kind.key(), namespace);
-        let objects: Vec<_> = objects.filter(|object| selector.matches(object)).cloned().collect();
-        for object in &objects {
-            let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
-            self.delete(
-                &Place {
-                    namespace,
-                    ..place.clone()
-                },
-                &name_of(object),
-                &Value::Null,
-                dry_run,
-            )?;
-        }
-        Ok(objects)
     }
 
     /// Removes an object for good, and whatever was only waiting for that.

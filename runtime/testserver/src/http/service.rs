@@ -9,13 +9,16 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 
+use crate::access::User;
 use crate::http::Api;
-use crate::responses::ResponseBody;
+use crate::http::responses::ResponseBody;
 
 /// A connection to a [`Server`](crate::Server) within the process; what clients such as kube's are built on.
 #[derive(Clone)]
 pub struct Service {
     pub(crate) api: Arc<Api>,
+    /// Who asks, unless a request has credentials of its own.
+    pub(crate) user: User,
 }
 
 impl<B> tower::Service<Request<B>> for Service
@@ -32,11 +35,11 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let api = Arc::clone(&self.api);
+        let (api, user) = (Arc::clone(&self.api), self.user.clone());
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
-            api.serve(Request::from_parts(head, body)).await
+            api.serve(&user, Request::from_parts(head, body)).await
         })
     }
 }

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::task::{JoinHandle, JoinSet};
 use tower::Service as _;
 
-use crate::service::Service;
+use crate::http::service::Service;
 
 /// A listening server. It stops, and its connections break, when this is dropped.
 #[derive(Debug)]

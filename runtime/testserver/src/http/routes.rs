@@ -1,6 +1,9 @@
 //! Paths and queries of the API.
 
+use http::Method;
 use percent_encoding::percent_decode_str;
+
+use crate::access::Attributes;
 
 /// What a path leads to.
 #[derive(Debug, PartialEq)]
@@ -13,7 +16,6 @@ pub(crate) enum Route {
     Resources { group: String, version: String },
     Documents,
     Document { group: String, version: String },
-    Review,
     Objects(Target),
 }
 
@@ -58,7 +60,6 @@ pub(crate) fn route(path: &str) -> Option<Route> {
             group: group.into(),
             version: version.into(),
         },
-        ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"] => Route::Review,
         ["api", version, ref rest @ ..] => Route::Objects(target("", version, rest)?),
         ["apis", group, version, ref rest @ ..] => Route::Objects(target(group, version, rest)?),
         _ => return None,
@@ -88,6 +89,54 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Target> {
     target.name = tail.first().map(|&name| name.to_owned());
     target.subresource = (tail.len() > 1).then(|| tail[1..].join("/"));
     Some(target)
+}
+
+/// What a request wants to do, for the decision whether its caller may.
+pub(crate) fn attributes(route: Option<&Route>, method: &Method, path: &str, query: &Query) -> Attributes {
+    let Some(Route::Objects(target)) = route else {
+        return Attributes {
+            verb: method.as_str().to_lowercase(),
+            path: path.into(),
+            ..Attributes::default()
+        };
+    };
+    let mut name = target.name.clone().unwrap_or_default();
+    let verb = match *method {
+        Method::GET if query.flag("watch") => "watch",
+        Method::GET if name.is_empty() => "list",
+        Method::GET => "get",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if name.is_empty() => "deletecollection",
+        Method::DELETE => "delete",
+        _ => method.as_str(),
+    };
+    if name.is_empty() && matches!(verb, "list" | "watch" | "deletecollection") {
+        // A collection that is limited to one name counts as that object.
+        let fields = query.get("fieldSelector").split(',');
+        let named = fields.filter_map(|field| field.strip_prefix("metadata.name="));
+        name = named
+            .map(|name| name.trim_start_matches('='))
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+    }
+    let is_namespace = target.group.is_empty() && target.plural == "namespaces";
+    Attributes {
+        verb: verb.to_lowercase(),
+        group: target.group.clone(),
+        version: target.version.clone(),
+        resource: target.plural.clone(),
+        subresource: target.subresource.clone().unwrap_or_default(),
+        // A namespace as an object lies in itself.
+        namespace: target
+            .namespace
+            .clone()
+            .unwrap_or_else(|| if is_namespace { name.clone() } else { String::new() }),
+        name,
+        path: String::new(),
+    }
 }
 
 /// The parameters of a query.

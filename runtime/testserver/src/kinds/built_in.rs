@@ -1,150 +1,10 @@
-//! What the server serves: the table of built-in kinds, and the shape that custom ones take too.
+//! The table of built-in kinds.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use crate::kinds::{ASKED, Column, Kind, Naming, STORED, Traits, Version};
 
-use serde_json::Value;
-
-/// One resource as served: the names it has, and its versions.
-#[expect(clippy::struct_field_names, reason = "`kind` and `listKind` are the API's own words")]
-#[derive(Debug, Clone)]
-pub(crate) struct Kind {
-    pub(crate) group: String,
-    pub(crate) plural: String,
-    pub(crate) singular: String,
-    pub(crate) kind: String,
-    pub(crate) list_kind: String,
-    pub(crate) short_names: Vec<String>,
-    pub(crate) categories: Vec<String>,
-    pub(crate) namespaced: bool,
-    /// Served versions, the preferred one first.
-    pub(crate) versions: Vec<Version>,
-    /// The version in which objects are stored.
-    pub(crate) storage: String,
-    /// Whether a CRD defines it.
-    pub(crate) custom: bool,
-    pub(crate) traits: Traits,
-}
-
-/// What sets one served version apart.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Version {
-    pub(crate) name: String,
-    /// Whether there is a `/status` subresource.
-    pub(crate) status: bool,
-    /// The structural schema; built-in kinds have none here and are stored as they come.
-    pub(crate) schema: Option<Value>,
-    pub(crate) columns: Vec<Column>,
-}
-
-/// A column of a table, beside name and age.
-#[derive(Debug, Clone)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    pub(crate) kind: String,
-    pub(crate) path: String,
-    pub(crate) priority: i64,
-}
-
-/// How names of a kind are checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Naming {
-    Subdomain,
-    Label,
-    PathSegment,
-}
-
-/// Habits of a kind that differ between the built-in ones.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Traits {
-    /// Whether `metadata.generation` is kept.
-    pub(crate) generation: bool,
-    /// Whether an update may come without a resource version.
-    pub(crate) unconditional: bool,
-    pub(crate) naming: Naming,
-    /// The status of a new object, as JSON text.
-    pub(crate) initial_status: Option<&'static str>,
-}
-
-impl Traits {
-    pub(crate) const CUSTOM: Self = Self {
-        generation: true,
-        unconditional: false,
-        naming: Naming::Subdomain,
-        initial_status: None,
-    };
-}
-
-impl Kind {
-    /// The name in messages, such as `greetings.demo.example.com`.
-    pub(crate) fn qualified(&self) -> String {
-        if self.group.is_empty() {
-            self.plural.clone()
-        } else {
-            format!("{}.{}", self.plural, self.group)
-        }
-    }
-
-    pub(crate) fn version(&self, name: &str) -> Option<&Version> {
-        self.versions.iter().find(|version| version.name == name)
-    }
-
-    pub(crate) fn api_version(&self, version: &str) -> String {
-        if self.group.is_empty() {
-            version.into()
-        } else {
-            format!("{}/{version}", self.group)
-        }
-    }
-
-    pub(crate) fn key(&self) -> Key {
-        (self.group.clone(), self.plural.clone())
-    }
-}
-
-/// Group and plural.
-pub(crate) type Key = (String, String);
-
-/// All kinds that are served now.
-#[derive(Debug)]
-pub(crate) struct Kinds {
-    by_key: BTreeMap<Key, Arc<Kind>>,
-}
-
-impl Kinds {
-    pub(crate) fn built_in() -> Self {
-        let kinds = BUILT_IN.iter().map(Row::kind).map(|kind| (kind.key(), Arc::new(kind)));
-        Self {
-            by_key: kinds.collect(),
-        }
-    }
-
-    pub(crate) fn get(&self, group: &str, plural: &str) -> Option<&Arc<Kind>> {
-        self.by_key.get(&(group.to_owned(), plural.to_owned()))
-    }
-
-    /// The kind that an object names by its `apiVersion` and `kind`, and the version.
-    pub(crate) fn of_object(&self, object: &Value) -> Option<(Arc<Kind>, String)> {
-        let api_version = object["apiVersion"].as_str()?;
-        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-        let kind = object["kind"].as_str()?;
-        let found = self
-            .all()
-            .find(|each| each.group == group && each.kind == kind && each.version(version).is_some());
-        found.map(|kind| (Arc::clone(kind), version.to_owned()))
-    }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Kind>> {
-        self.by_key.values()
-    }
-
-    pub(crate) fn insert(&mut self, kind: Kind) {
-        self.by_key.insert(kind.key(), Arc::new(kind));
-    }
-
-    pub(crate) fn remove(&mut self, key: &Key) {
-        self.by_key.remove(key);
-    }
+/// All built-in kinds.
+pub(crate) fn kinds() -> impl Iterator<Item = Kind> {
+    ROWS.iter().map(Row::kind)
 }
 
 struct Row {
@@ -157,6 +17,7 @@ struct Row {
     namespaced: bool,
     status: bool,
     columns: &'static [(&'static str, &'static str)],
+    verbs: &'static [&'static str],
     traits: Traits,
 }
 
@@ -178,6 +39,7 @@ impl Row {
             namespaced: true,
             status: false,
             columns: &[],
+            verbs: STORED,
             traits,
         }
     }
@@ -194,6 +56,11 @@ impl Row {
 
     const fn cluster(mut self) -> Self {
         self.namespaced = false;
+        self
+    }
+
+    const fn asked(mut self) -> Self {
+        self.verbs = ASKED;
         self
     }
 
@@ -249,16 +116,18 @@ impl Row {
             storage: self.version.into(),
             versions: vec![version],
             custom: false,
+            verbs: self.verbs,
             traits: self.traits,
         }
     }
 }
 
 const APPS: &str = "apps";
+const AUTHORIZATION: &str = "authorization.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const NETWORKING: &str = "networking.k8s.io";
 
-static BUILT_IN: &[Row] = &[
+static ROWS: &[Row] = &[
     Row::new("", "v1", "namespaces", "Namespace")
         .short(&["ns"])
         .cluster()
@@ -347,6 +216,14 @@ static BUILT_IN: &[Row] = &[
     Row::new(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding")
         .cluster()
         .named(Naming::PathSegment),
+    Row::new(
+        AUTHORIZATION,
+        "v1",
+        "selfsubjectaccessreviews",
+        "SelfSubjectAccessReview",
+    )
+    .cluster()
+    .asked(),
     Row::new(
         "apiextensions.k8s.io",
         "v1",

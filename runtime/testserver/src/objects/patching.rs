@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::cluster::Place;
 use crate::kinds::Kind;
+use crate::objects::writing::How;
 use crate::status::{Cause, Status};
 
 /// Lists that a strategic merge patch merges by a key. The first key that an element has counts.
@@ -56,7 +58,7 @@ impl Patch {
     }
 
     /// The object after the patch.
-    pub(crate) fn apply(&self, current: &Value) -> Result<Value, Status> {
+    pub(crate) fn apply(&self, current: &Value, _place: &Place, _how: &How) -> Result<Value, Status> {
         let mut object = current.clone();
         match self {
             Self::Merge(patch) => json_patch::merge(&mut object, patch),

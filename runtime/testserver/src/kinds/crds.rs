@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kinds::{Column, Kind, Traits, Version};
+use crate::kinds::{Column, Kind, STORED, Traits, Version};
 use crate::status::Cause;
 
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";
@@ -86,6 +86,7 @@ pub(crate) fn kind_of(crd: &Value) -> Kind {
         versions,
         storage: storage.map(|version| text(&version["name"])).unwrap_or_default(),
         custom: true,
+        verbs: STORED,
         traits: Traits::CUSTOM,
     }
 }

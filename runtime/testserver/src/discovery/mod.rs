@@ -1,5 +1,7 @@
 //! What the server says about what it serves.
 
+pub(crate) mod openapi;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -75,7 +77,7 @@ fn describe_group(kinds: &Kinds, name: &str) -> Value {
             }
         }
     }
-    versions.sort_by_cached_key(|version| std::cmp::Reverse(crate::crds::priority(version)));
+    versions.sort_by_cached_key(|version| std::cmp::Reverse(crate::kinds::crds::priority(version)));
     let versions: Vec<_> = versions
         .iter()
         .map(|version| json!({"groupVersion": format!("{name}/{version}"), "version": version}))
@@ -86,7 +88,7 @@ fn describe_group(kinds: &Kinds, name: &str) -> Value {
 fn describe_kind(kind: &Kind) -> Value {
     let mut resource = json!({
         "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.kind,
-        "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        "verbs": kind.verbs,
     });
     if !kind.short_names.is_empty() {
         resource["shortNames"] = json!(kind.short_names);

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::cluster::{Cluster, Place};
 use crate::faults::{Signals, Switchboard, refusal};
-use crate::selectors::Selector;
+use crate::objects::selectors::Selector;
 use crate::status::Status;
 use crate::store::{Action, Change};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream;
-use http::Response;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
+use http::{HeaderValue, Response};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -16,10 +16,10 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::cluster::Place;
-use crate::listing::Page;
+use crate::http::table::{Shape, metadata_only, table};
+use crate::objects::listing::Page;
+use crate::objects::watching::{Event, Watch};
 use crate::status::Status;
-use crate::table::{Shape, metadata_only, table};
-use crate::watching::{Event, Watch};
 
 /// The body of every response: whole, or a stream of watch events.
 pub type ResponseBody = UnsyncBoxBody<Bytes, io::Error>;
@@ -47,6 +47,17 @@ pub(crate) fn refused(status: &Status) -> Response<ResponseBody> {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     response
+}
+
+/// Adds the headers that carry warnings.
+pub(crate) fn add_warnings(response: &mut Response<ResponseBody>, warnings: &[String]) {
+    for warning in warnings {
+        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        // A warning that cannot be a header is dropped, as in the real server.
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
 }
 
 pub(crate) fn object(

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use http::Request;
+use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 /// Requests that are remembered; a long run must not grow without bound.
@@ -11,6 +13,8 @@ const KEPT: usize = 100_000;
 /// One request that came in, with the code of its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRequest {
+    /// The name of the caller, such as `system:serviceaccount:default:operator`; empty if it is not known.
+    pub user: String,
     /// The HTTP method.
     pub method: String,
     /// The path, without the query.
@@ -27,12 +31,31 @@ pub struct RecordedRequest {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
+    pub(crate) user: String,
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) query: String,
     pub(crate) content_type: String,
     pub(crate) body: Bytes,
     pub(crate) status: Option<u16>,
+}
+
+impl Entry {
+    pub(crate) fn new(request: &Request<Bytes>, user: String) -> Self {
+        let content_type = request
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok());
+        Self {
+            user,
+            method: request.method().to_string(),
+            path: request.uri().path().into(),
+            query: request.uri().query().unwrap_or_default().into(),
+            content_type: content_type.unwrap_or_default().into(),
+            body: request.body().clone(),
+            status: None,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -70,6 +93,7 @@ impl RequestLog {
     pub(crate) fn all(&self) -> Vec<RecordedRequest> {
         let requests = self.entries.iter().cloned().map(|entry| RecordedRequest {
             body: serde_json::from_slice(&entry.body).ok(),
+            user: entry.user,
             method: entry.method,
             path: entry.path,
             query: entry.query,

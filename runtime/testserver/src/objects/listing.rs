@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Place};
-use crate::selectors::Selector;
+use crate::objects::selectors::Selector;
 use crate::status::Status;
 
 /// Unfinished paged lists that are kept; the oldest one expires when there are more.
@@ -63,7 +63,8 @@ impl Cluster {
     pub(crate) fn list(&mut self, place: &Place, options: &ListOptions) -> Result<Page, Status> {
         self.check_version(options)?;
         let (id, start, snapshot) = if options.token.is_empty() {
-            let snapshot = self.select(place, &options.selector);
+            let (version, objects) = (self.store.version(), self.select(place, &options.selector));
+            let snapshot = Snapshot { version, objects };
             (None, 0, Arc::new(snapshot))
         } else {
             let fault = || Status::bad_request("continue key is not valid");
@@ -101,14 +102,11 @@ impl Cluster {
         })
     }
 
-    fn select(&self, place: &Place, selector: &Selector) -> Snapshot {
+    /// The objects of a place that match, as they are stored.
+    pub(crate) fn select(&self, place: &Place, selector: &Selector) -> Vec<Arc<Value>> {
         let namespace = Some(place.namespace.as_str()).filter(|name| !name.is_empty());
         let objects = self.store.list(&place.kind.key(), namespace);
-        let objects = objects.filter(|object| selector.matches(object)).cloned().collect();
-        Snapshot {
-            version: self.store.version(),
-            objects,
-        }
+        objects.filter(|object| selector.matches(object)).cloned().collect()
     }
 
     /// Refuses versions that cannot be shown: from the future, or exactly an earlier one.

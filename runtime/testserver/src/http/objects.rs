@@ -1,0 +1,62 @@
+//! Requests for single objects and their status.
+
+use http::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::cluster::Place;
+use crate::http::requests::Call;
+use crate::http::responses::{self, ResponseBody};
+use crate::http::{Api, lock};
+use crate::objects::deletion::Deleted;
+use crate::objects::patching::Patch;
+use crate::objects::writing::Scope;
+use crate::status::Status;
+
+impl Api {
+    pub(super) async fn object(
+        &self,
+        call: &Call,
+        place: &Place,
+        name: &str,
+        scope: Scope,
+    ) -> Result<Response<ResponseBody>, Status> {
+        match call.method {
+            Method::GET if call.query.flag("watch") => Err(Status::not_implemented("watches of single objects")),
+            Method::GET => {
+                let cluster = lock(&self.cluster);
+                let object = cluster.store.get(&place.kind.key(), &place.namespace, name).cloned();
+                let object = place.present(&object.ok_or_else(|| Status::not_found(&place.kind, name))?);
+                let now = cluster.timestamp();
+                drop(cluster);
+                let include = call.query.get("includeObject");
+                Ok(responses::object(place, &object, call.shape, include, now))
+            }
+            Method::PUT => {
+                let object = call.object(place)?;
+                let (_, updated) = self.replace(call, place, name, scope, &object).await?;
+                Ok(responses::json(200, &*updated))
+            }
+            Method::PATCH => {
+                let patch = Patch::parse(&call.content_type, &call.body, &place.kind)?;
+                let (created, patched) = self.patch(call, place, name, scope, &patch).await?;
+                Ok(responses::json(if created { 201 } else { 200 }, &*patched))
+            }
+            Method::DELETE if scope == Scope::Main => {
+                let options = call.delete_options()?;
+                match self.delete(call, place, name, &options).await? {
+                    Deleted::Pending(object) => Ok(responses::json(200, &*object)),
+                    Deleted::Gone(object) => Ok(responses::json(200, &gone(place, name, &object))),
+                }
+            }
+            _ => Err(Status::method_not_allowed()),
+        }
+    }
+}
+
+fn gone(place: &Place, name: &str, object: &Value) -> Value {
+    let mut details = json!({"name": name, "kind": place.kind.plural, "uid": object["metadata"]["uid"]});
+    if !place.kind.group.is_empty() {
+        details["group"] = json!(place.kind.group);
+    }
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+}

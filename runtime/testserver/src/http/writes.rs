@@ -1,0 +1,156 @@
+//! Writes on their way from the request through the admission chain into the store.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::admission::{self, Attempt, Operation};
+use crate::cluster::Place;
+use crate::http::requests::Call;
+use crate::http::{Api, lock};
+use crate::objects::deletion::Deleted;
+use crate::objects::patching::Patch;
+use crate::objects::writing::{Draft, How, Scope};
+use crate::status::Status;
+
+/// How often a write is begun anew because its object has changed meanwhile, as in the real server.
+const ATTEMPTS: usize = 5;
+
+/// The object as it is now stored, and whether it was created.
+type Written = (bool, Arc<Value>);
+
+impl Api {
+    pub(super) async fn create(&self, call: &Call, place: &Place, object: Value) -> Result<Arc<Value>, Status> {
+        let how = call.how(Scope::Main)?;
+        let draft = lock(&self.cluster).draft_new(place, object, how)?;
+        let created = self.admit(call, draft).await?;
+        // Nothing was there to change meanwhile.
+        created.ok_or_else(|| Status::of_code(409))
+    }
+
+    pub(super) async fn replace(
+        &self,
+        call: &Call,
+        place: &Place,
+        name: &str,
+        scope: Scope,
+        object: &Value,
+    ) -> Result<Written, Status> {
+        self.change(call, place, name, scope, |current, _| {
+            // Of a replaced object the identity is a precondition; in a patch it is just an immutable field.
+            let (wanted, found) = (&object["metadata"]["uid"], &current["metadata"]["uid"]);
+            if wanted.as_str().is_some_and(|uid| !uid.is_empty()) && wanted != found {
+                let (wanted, found) = (wanted.as_str().unwrap_or_default(), found.as_str().unwrap_or_default());
+                let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
+                return Err(Status::conflict(&place.kind, name, &why));
+            }
+            Ok(object.clone())
+        })
+        .await
+    }
+
+    pub(super) async fn patch(
+        &self,
+        call: &Call,
+        place: &Place,
+        name: &str,
+        scope: Scope,
+        patch: &Patch,
+    ) -> Result<Written, Status> {
+        self.change(call, place, name, scope, |current, how| {
+            patch.apply(current, place, how)
+        })
+        .await
+    }
+
+    async fn change(
+        &self,
+        call: &Call,
+        place: &Place,
+        name: &str,
+        scope: Scope,
+        make: impl Fn(&Value, &How) -> Result<Value, Status>,
+    ) -> Result<Written, Status> {
+        let how = call.how(scope)?;
+        for _ in 0..ATTEMPTS {
+            let draft = lock(&self.cluster).draft_change(place, name, how.clone(), |current| make(current, &how))?;
+            if let Some(object) = self.admit(call, draft).await? {
+                return Ok((false, object));
+            }
+        }
+        Err(Status::conflict(
+            &place.kind,
+            name,
+            "the object kept changing while it was admitted",
+        ))
+    }
+
+    /// Takes a draft through the admission chain and stores it; nothing if its object has changed meanwhile.
+    async fn admit(&self, call: &Call, mut draft: Draft) -> Result<Option<Arc<Value>>, Status> {
+        let (place, current, how) = (draft.place.clone(), draft.current.clone(), draft.how.clone());
+        let (operation, options) = if current.is_none() {
+            (Operation::Create, "CreateOptions")
+        } else if call.method == http::Method::PATCH {
+            (Operation::Update, "PatchOptions")
+        } else {
+            (Operation::Update, "UpdateOptions")
+        };
+        let mut options = json!({"kind": options, "apiVersion": "meta.k8s.io/v1"});
+        if how.dry_run {
+            options["dryRun"] = json!(["All"]);
+        }
+        for option in ["fieldManager", "fieldValidation"] {
+            if !call.query.get(option).is_empty() {
+                options[option] = json!(call.query.get(option));
+            }
+        }
+        let name = draft.name.clone();
+        let attempt = Attempt {
+            operation,
+            place: &place,
+            name: &name,
+            subresource: if how.scope == Scope::Status { "status" } else { "" },
+            old: current.as_deref(),
+            options: &options,
+            dry_run: how.dry_run,
+            user: &call.user,
+            warnings: &call.warnings,
+        };
+        admission::mutate(&self.cluster, &attempt, &mut draft.object).await?;
+        lock(&self.cluster).check(&mut draft)?;
+        admission::validate(&self.cluster, &attempt, &draft.object).await?;
+        for warning in &draft.warnings {
+            call.warnings.add(warning);
+        }
+        lock(&self.cluster).commit(draft)
+    }
+
+    pub(super) async fn delete(
+        &self,
+        call: &Call,
+        place: &Place,
+        name: &str,
+        options: &Value,
+    ) -> Result<Deleted, Status> {
+        let stored = lock(&self.cluster)
+            .store
+            .get(&place.kind.key(), &place.namespace, name)
+            .cloned();
+        let current = place.present(&stored.ok_or_else(|| Status::not_found(&place.kind, name))?);
+        let dry_run = call.dry_run()? || options["dryRun"] == json!(["All"]);
+        let attempt = Attempt {
+            operation: Operation::Delete,
+            place,
+            name,
+            subresource: "",
+            old: Some(&current),
+            options,
+            dry_run,
+            user: &call.user,
+            warnings: &call.warnings,
+        };
+        admission::mutate(&self.cluster, &attempt, &mut Value::Null).await?;
+        admission::validate(&self.cluster, &attempt, &Value::Null).await?;
+        lock(&self.cluster).delete(place, name, options, dry_run)
+    }
+}

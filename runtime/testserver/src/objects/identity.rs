@@ -1,0 +1,105 @@
+//! Whether an object is what the path of its request says, and what the client has seen.
+
+use serde_json::{Map, Value, json};
+
+use crate::cluster::Place;
+use crate::objects::metadata;
+use crate::objects::writing::{metadata_of, name_of};
+use crate::status::{Cause, Status};
+
+const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Whether an object claims to be what its path says.
+pub(crate) fn check_identity(place: &Place, object: &mut Value) -> Result<(), Status> {
+    let kind = &place.kind;
+    if !object.is_object() {
+        let message = format!("the object provided is unrecognized (must be of type {})", kind.kind);
+        return Err(Status::bad_request(message));
+    }
+    metadata::check_shape(object)?;
+    if kind.custom && object["kind"].as_str().is_none_or(str::is_empty) {
+        return Err(Status::bad_request(format!("Object 'Kind' is missing in '{object}'")));
+    }
+    for (field, wanted) in [("apiVersion", place.api_version()), ("kind", kind.kind.clone())] {
+        match object.get(field).and_then(Value::as_str).unwrap_or_default() {
+            // Requests for built-in kinds may leave out what the path says already.
+            "" if !kind.custom => object[field] = json!(wanted),
+            given if given == wanted => {}
+            given if field == "apiVersion" => {
+                return Err(Status::bad_request(format!(
+                    "the API version in the data ({given}) does not match the expected API version ({wanted})"
+                )));
+            }
+            given if kind.custom => {
+                let cause = Cause::invalid("kind", &json!(given), &format!("must be {wanted}"));
+                return Err(Status::invalid(kind, &name_of(object), &[cause]));
+            }
+            given => {
+                let version = &place.version;
+                let message = format!("{given} in version \"{version}\" cannot be handled as a {wanted}");
+                return Err(Status::bad_request(message));
+            }
+        }
+    }
+    let metadata = metadata_of(object);
+    let given = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
+    if !given.is_empty() && given != place.namespace {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether an update is of the object, and of the version of it, that the client has seen.
+pub(crate) fn check_preconditions(
+    place: &Place,
+    name: &str,
+    current: &Value,
+    metadata: &Map<String, Value>,
+) -> Result<(), Status> {
+    let given = |field: &str| {
+        metadata
+            .get(field)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+    };
+    match given("name") {
+        None => {
+            return Err(Status::bad_request(format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )));
+        }
+        Some(other) if other != name => {
+            return Err(Status::bad_request(format!(
+                "the name of the object ({other}) does not match the name on the URL ({name})"
+            )));
+        }
+        Some(_) => {}
+    }
+    let current = &current["metadata"];
+    for field in ["uid", "deletionTimestamp"] {
+        let may_differ = field == "deletionTimestamp" && current.get(field).is_some();
+        if let Some(value) = given(field).filter(|&value| !may_differ && current[field] != *value) {
+            let cause = Cause::invalid(format!("metadata.{field}"), &json!(value), "field is immutable");
+            return Err(Status::invalid(&place.kind, name, &[cause]));
+        }
+    }
+    match given("resourceVersion") {
+        Some(version) if current["resourceVersion"] != *version => Err(Status::conflict(&place.kind, name, MODIFIED)),
+        None if !place.kind.traits.unconditional => {
+            let message = "Invalid value: 0x0: must be specified for an update".into();
+            let field = "metadata.resourceVersion".into();
+            Err(Status::invalid(
+                &place.kind,
+                name,
+                &[Cause {
+                    field,
+                    reason: "FieldValueInvalid",
+                    message,
+                }],
+            ))
+        }
+        _ => Ok(()),
+    }
+}

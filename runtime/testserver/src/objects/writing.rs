@@ -1,0 +1,395 @@
+//! Creating and updating: identity, preconditions, schema, what a request may not touch.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::cluster::{Cluster, Place};
+use crate::kinds::crds;
+use crate::objects::identity::{check_identity, check_preconditions};
+use crate::objects::metadata;
+use crate::schema;
+use crate::status::Status;
+
+/// The part of an object that a request may change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Scope {
+    #[default]
+    Main,
+    Status,
+    /// Both at once: no request can do that, but the set-up of a test may.
+    All,
+}
+
+/// What becomes of fields that the schema does not know; they are pruned in any case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    /// The answer warns of them; what servers do unless told otherwise.
+    #[default]
+    Warn,
+    /// The request is refused.
+    Strict,
+}
+
+impl FieldValidation {
+    pub(crate) fn parse(text: &str) -> Result<Self, Status> {
+        match text {
+            "Ignore" => Ok(Self::Ignore),
+            "" | "Warn" => Ok(Self::Warn),
+            "Strict" => Ok(Self::Strict),
+            other => Err(Status::bad_option(
+                "fieldValidation",
+                other,
+                &["Ignore", "Strict", "Warn"],
+            )),
+        }
+    }
+}
+
+/// How an object is to be written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct How {
+    pub(crate) scope: Scope,
+    /// Everything but storing.
+    pub(crate) dry_run: bool,
+    pub(crate) validation: FieldValidation,
+    /// Who manages the fields that are written; empty for the set-up of a test.
+    pub(crate) manager: String,
+    /// Whether fields of other managers are taken over when a configuration is applied.
+    pub(crate) force: bool,
+}
+
+/// A write on its way into the store.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) place: Place,
+    pub(crate) name: String,
+    pub(crate) how: How,
+    /// What is stored, in the version of the place; nothing if the object is to be created.
+    pub(crate) current: Option<Arc<Value>>,
+    /// What is to be stored.
+    pub(crate) object: Value,
+    /// What the answer is to warn of.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Metadata that clients send back but cannot change.
+const KEPT: [&str; 6] = [
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "namespace",
+];
+
+impl Cluster {
+    /// Creates an object without asking the admission chain.
+    pub(crate) fn create(&mut self, place: &Place, object: Value, how: How) -> Result<Arc<Value>, Status> {
+        let mut draft = self.draft_new(place, object, how)?;
+        self.check(&mut draft)?;
+        // Nobody else can change anything in between.
+        self.commit(draft).map(Option::unwrap_or_default)
+    }
+
+    /// Replaces an object by what `make` builds from its current state, without asking the admission chain.
+    pub(crate) fn update(
+        &mut self,
+        place: &Place,
+        name: &str,
+        how: How,
+        make: impl FnOnce(&Value) -> Result<Value, Status>,
+    ) -> Result<Arc<Value>, Status> {
+        let mut draft = self.draft_change(place, name, how, make)?;
+        self.check(&mut draft)?;
+        self.commit(draft).map(Option::unwrap_or_default)
+    }
+
+    /// The first step of creating: the object with what the server decides about it.
+    pub(crate) fn draft_new(&mut self, place: &Place, mut object: Value, how: How) -> Result<Draft, Status> {
+        let kind = &place.kind;
+        check_identity(place, &mut object)?;
+        let now = json!(self.now());
+        let metadata = metadata_of(&mut object);
+        if metadata
+            .get("resourceVersion")
+            .is_some_and(|version| version.as_str().is_some_and(|text| !text.is_empty()))
+        {
+            return Err(Status::new(
+                500,
+                "InternalError",
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        for field in KEPT {
+            metadata.remove(field);
+        }
+        metadata::tidy(metadata);
+        let prefix = metadata.get("generateName").and_then(Value::as_str).map(str::to_owned);
+        let generated = !metadata.contains_key("name") && prefix.is_some();
+        if let Some(prefix) = prefix.filter(|_| generated) {
+            // The server cuts the prefix, so that five more characters fit.
+            let prefix: String = prefix.chars().take(58).collect();
+            metadata.insert("name".into(), json!(format!("{prefix}{}", self.next_suffix())));
+        }
+        let metadata = metadata_of(&mut object);
+        metadata.insert("creationTimestamp".into(), now);
+        metadata.insert("uid".into(), json!(self.next_uid()));
+        if kind.traits.generation {
+            metadata.insert("generation".into(), json!(1));
+        }
+        if kind.namespaced {
+            metadata.insert("namespace".into(), json!(place.namespace));
+        }
+        let name = name_of(&object);
+        if kind.namespaced {
+            self.check_namespace(place, &name)?;
+        }
+        if place.version()?.status
+            && let Some(fields) = object.as_object_mut()
+        {
+            fields.remove("status");
+            if let Some(status) = kind.traits.initial_status {
+                fields.insert("status".into(), serde_json::from_str(status).unwrap_or_default());
+            }
+        }
+        let place = place.clone();
+        let mut draft = Draft {
+            place,
+            name,
+            how,
+            current: None,
+            object,
+            warnings: Vec::new(),
+        };
+        decode(&mut draft)?;
+        Ok(draft)
+    }
+
+    /// The first step of changing: what `make` builds from the current state, without what it may not touch.
+    pub(crate) fn draft_change(
+        &self,
+        place: &Place,
+        name: &str,
+        how: How,
+        make: impl FnOnce(&Value) -> Result<Value, Status>,
+    ) -> Result<Draft, Status> {
+        let kind = &place.kind;
+        let stored = self.store.get(&kind.key(), &place.namespace, name).cloned();
+        let stored = stored.ok_or_else(|| Status::not_found(kind, name))?;
+        let current = place.present(&stored);
+        let mut object = make(&current)?;
+        check_identity(place, &mut object)?;
+        check_preconditions(place, name, &current, metadata_of(&mut object))?;
+        let (place, name) = (place.clone(), name.to_owned());
+        let mut draft = Draft {
+            place,
+            name,
+            how,
+            current: Some(current),
+            object,
+            warnings: Vec::new(),
+        };
+        restrain(&mut draft)?;
+        decode(&mut draft)?;
+        Ok(draft)
+    }
+
+    /// The second step of a write, after objects were mutated on their way: everything that is to hold of them.
+    pub(crate) fn check(&self, draft: &mut Draft) -> Result<(), Status> {
+        restrain(draft)?;
+        let kind = Arc::clone(&draft.place.kind);
+        let current = draft.current.clone();
+        let object = &mut draft.object;
+        let mut causes = Vec::new();
+        let metadata = metadata_of(object);
+        causes.extend(metadata::validate(metadata, kind.traits.naming));
+        if let Some(old) = current.as_deref().map(|current| &current["metadata"])
+            && let Some(old) = old.as_object().filter(|old| old.contains_key("deletionTimestamp"))
+        {
+            causes.extend(metadata::new_finalizers(old, metadata));
+        }
+        if let Some(schema) = &draft.place.version()?.schema {
+            causes.extend(schema::admit(schema, object).causes);
+        }
+        if kind.plural == "namespaces" && kind.group.is_empty() {
+            let name = json!(name_of(object));
+            metadata_of(object).entry("labels").or_insert_with(|| json!({}))["kubernetes.io/metadata.name"] = name;
+        }
+        if crds::is_crd(&kind) {
+            causes.extend(crds::complete(object, current.as_deref(), &self.now()));
+        }
+        if causes.is_empty() {
+            Ok(())
+        } else {
+            Err(Status::invalid(&kind, &name_of(object), &causes))
+        }
+    }
+
+    /// The last step of a write; nothing if the object has changed since the draft was made.
+    pub(crate) fn commit(&mut self, draft: Draft) -> Result<Option<Arc<Value>>, Status> {
+        let Draft {
+            place,
+            name,
+            how,
+            current,
+            mut object,
+            ..
+        } = draft;
+        let kind = Arc::clone(&place.kind);
+        let stored = self.store.get(&kind.key(), &place.namespace, &name);
+        let Some(current) = current else {
+            if stored.is_some() {
+                return Err(Status::already_exists(&kind, &name));
+            }
+            if how.dry_run {
+                return Ok(Some(Arc::new(object)));
+            }
+            return Ok(Some(self.put(&place, object)));
+        };
+        let stored = stored.ok_or_else(|| Status::not_found(&kind, &name))?;
+        if stored["metadata"]["resourceVersion"] != current["metadata"]["resourceVersion"] {
+            return Ok(None);
+        }
+        if object == *current {
+            return Ok(Some(current));
+        }
+        if kind.traits.generation && content_differs(&current, &object, place.version()?.status) {
+            let generation = current["metadata"]["generation"].as_i64().unwrap_or(1) + 1;
+            object["metadata"]["generation"] = json!(generation);
+        }
+        if how.dry_run {
+            return Ok(Some(Arc::new(object)));
+        }
+        if object["metadata"].get("deletionTimestamp").is_some()
+            && object["metadata"].get("finalizers").is_none()
+            && self.is_vacant(&kind, &name)
+        {
+            // As in a cluster: the response shows what was asked for, the event what had been stored.
+            self.vanish(&kind, &place.namespace, &name);
+            return Ok(Some(Arc::new(object)));
+        }
+        Ok(Some(self.put(&place, object)))
+    }
+
+    fn put(&mut self, place: &Place, mut object: Value) -> Arc<Value> {
+        let kind = &place.kind;
+        object["apiVersion"] = json!(kind.api_version(&kind.storage));
+        let stored = self.store.put(&kind.key(), object);
+        self.served_anew(place, &stored);
+        place.present(&stored)
+    }
+
+    fn check_namespace(&self, place: &Place, name: &str) -> Result<(), Status> {
+        let namespaces = self.place("", "v1", "namespaces", None)?;
+        let namespace = self.store.get(&namespaces.kind.key(), "", &place.namespace);
+        let namespace = namespace.ok_or_else(|| Status::not_found(&namespaces.kind, &place.namespace))?;
+        if namespace["metadata"].get("deletionTimestamp").is_some() {
+            let why = format!(
+                "unable to create new content in namespace {} because it is being terminated",
+                place.namespace
+            );
+            let mut status = Status::forbidden(&place.kind, name, &why);
+            status.details["causes"] = json!([{
+                "reason": "NamespaceTerminating",
+                "message": format!("namespace {} is being terminated", place.namespace),
+                "field": "metadata.namespace",
+            }]);
+            return Err(status);
+        }
+        Ok(())
+    }
+
+    /// A stored CRD changes what is served.
+    fn served_anew(&mut self, place: &Place, stored: &Value) {
+        if crds::is_crd(&place.kind) {
+            let kind = crds::kind_of(stored);
+            if self.kinds.get(&kind.group, &kind.plural).is_none() {
+                self.store.begin(&kind.key());
+            }
+            self.kinds.insert(kind);
+        }
+    }
+}
+
+/// Gives an object the form of its kind: unknown fields go, defaults come.
+pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
+    let Some(schema) = &draft.place.version()?.schema else {
+        return Ok(());
+    };
+    let unknown = schema::admit(schema, &mut draft.object).unknown;
+    match draft.how.validation {
+        FieldValidation::Strict if !unknown.is_empty() => return Err(unknown_fields(&draft.place, &unknown)),
+        FieldValidation::Warn => draft
+            .warnings
+            .extend(unknown.iter().map(|path| format!("unknown field {path:?}"))),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Takes back what a request for a part of an object changed in the rest of it.
+fn restrain(draft: &mut Draft) -> Result<(), Status> {
+    let Some(current) = &draft.current else {
+        return Ok(());
+    };
+    let (object, scope) = (&mut draft.object, draft.how.scope);
+    if scope == Scope::Status {
+        let mut whole = Value::clone(current);
+        copy_field(object, &mut whole, "status");
+        *object = whole;
+    }
+    if scope == Scope::Main && draft.place.version()?.status {
+        copy_field(current, object, "status");
+    }
+    let metadata = metadata_of(object);
+    for field in KEPT {
+        metadata.remove(field);
+        if let Some(value) = current["metadata"].get(field) {
+            metadata.insert(field.into(), value.clone());
+        }
+    }
+    metadata.insert("resourceVersion".into(), current["metadata"]["resourceVersion"].clone());
+    metadata::tidy(metadata);
+    Ok(())
+}
+
+fn unknown_fields(place: &Place, paths: &[String]) -> Status {
+    let (kind, version) = (&place.kind.kind, &place.version);
+    let fields: Vec<_> = paths.iter().map(|path| format!("unknown field {path:?}")).collect();
+    Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {}",
+        fields.join(", ")
+    ))
+}
+
+pub(crate) fn name_of(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The metadata of an object whose identity was checked.
+pub(crate) fn metadata_of(object: &mut Value) -> &mut Map<String, Value> {
+    if !object["metadata"].is_object() {
+        object["metadata"] = json!({});
+    }
+    object["metadata"].as_object_mut().expect("metadata was made an object")
+}
+
+fn copy_field(from: &Value, to: &mut Value, field: &str) {
+    if let Some(fields) = to.as_object_mut() {
+        match from.get(field) {
+            Some(value) => fields.insert(field.into(), value.clone()),
+            None => fields.remove(field),
+        };
+    }
+}
+
+/// Whether anything but metadata (and a status with an endpoint of its own) differs.
+fn content_differs(old: &Value, new: &Value, status_apart: bool) -> bool {
+    fn content(object: &Value, status_apart: bool) -> impl Iterator<Item = (&String, &Value)> {
+        let fields = object.as_object().into_iter().flatten();
+        fields.filter(move |(key, _)| *key != "metadata" && !(status_apart && *key == "status"))
+    }
+    !content(old, status_apart).eq(content(new, status_apart))
+}
