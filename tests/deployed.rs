@@ -1,12 +1,13 @@
 //! Generated operators as programs of their own, on the real control plane: deployed by `kubectl`, under their own
 //! rights, killed, and taken over from Kopf.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use kopf_tests::control_plane::{self, ControlPlane, in_ci};
+use kopf_tests::kopf;
+use kopf_tests::programs::{Program, calls};
 use kopf_tests::projects::Project;
 use kopf_tests::workspace;
 use serde_json::{Value, json};
@@ -118,74 +119,6 @@ fn delete(plane: &ControlPlane, namespace: &str) {
         None,
     )
     .unwrap();
-}
-
-/// A running operator; killed when dropped.
-struct Program {
-    child: Child,
-    log: PathBuf,
-}
-
-impl Program {
-    fn start(program: &Path, kubeconfig: &Path, arguments: &[&str], log: &Path) -> Self {
-        let output = File::options().create(true).append(true).open(log).unwrap();
-        let child = Command::new(program)
-            .args(arguments)
-            .env("KUBECONFIG", kubeconfig)
-            .stdout(output.try_clone().unwrap())
-            .stderr(output)
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        Self {
-            child,
-            log: log.to_owned(),
-        }
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap()
-    }
-
-    /// SIGKILL: the program can do nothing about it.
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
-    /// SIGTERM; the program must end well, and soon.
-    fn terminate(mut self) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").arg(&id).status().unwrap().success());
-        let begin = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(
-                begin.elapsed() < Duration::from_secs(20),
-                "SIGTERM does not end the program"
-            );
-            std::thread::sleep(Duration::from_millis(50));
-        };
-        assert!(status.success(), "{status}: {}", self.log());
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("the operator's log:\n{}", self.log());
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The handler calls that the log tells of, in order: our test handlers log `call <what>`.
-fn calls(log: &str) -> Vec<String> {
-    let call = |line: &str| line.split_once("call ").map(|(_, rest)| rest.trim().to_owned());
-    log.lines().filter_map(call).collect()
 }
 
 const HANDLERS: &str = r#"
@@ -394,24 +327,10 @@ def release(**_):
     pass
 ";
 
-/// The Python that has Kopf 1.45.2.
-fn kopf() -> Option<PathBuf> {
-    let named = std::env::var_os("KOPF_PYTHON").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let python = named.or_else(|| home.map(|home| home.join(".cache/kopf-gen/kopf/bin/python")))?;
-    if python.exists() {
-        return Some(python);
-    }
-    let advice = "python3 -m venv ~/.cache/kopf-gen/kopf && ~/.cache/kopf-gen/kopf/bin/pip install kopf==1.45.2";
-    assert!(!in_ci(), "no Kopf: {advice}");
-    eprintln!("skipped, since there is no Kopf: {advice}");
-    None
-}
-
 // Journey 6: with Kopf's default settings, nothing is handled twice and nothing is left behind.
 #[test]
 fn an_operator_takes_over_from_kopf() {
-    let (Some(plane), Some(python)) = (plane(), kopf()) else {
+    let (Some(plane), Some(python)) = (plane(), kopf::python()) else {
         return;
     };
     let taken = "settings:\n  persistence: {prefix: kopf.zalando.org, finalizer: kopf.zalando.org/KopfFinalizerMarker}\n\

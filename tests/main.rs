@@ -13,6 +13,8 @@ mod diagnostics;
 mod generated;
 /// Each spec against its whole project.
 mod golden;
+/// Kopf's operators on the embedded and on a real API server.
+mod kopf;
 /// What the compiler says of wrong handlers.
 mod signatures;
 /// The command that runs an operator on its samples.

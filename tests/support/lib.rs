@@ -1,8 +1,10 @@
-//! Fixtures of the test suite: clusters to run operators on, a kind to handle, generated projects.
+//! Fixtures of the test suite: clusters to run operators on, a kind to handle, generated projects, programs.
 #![expect(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
 
 pub mod cluster;
 pub mod control_plane;
+pub mod kopf;
+pub mod programs;
 pub mod projects;
 pub mod widgets;
 
