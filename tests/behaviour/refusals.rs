@@ -3,7 +3,7 @@
 use kopf_runtime::{Change, Event, HandlerResult, Operator, Resource, Timer, secs};
 use kopf_tests::cluster::Cluster;
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
-use kopf_testserver::Failure;
+use kopf_testserver::{Failure, Traffic};
 use serde_json::{Value, json};
 
 fn handled(object: &Value) -> bool {
@@ -40,7 +40,11 @@ async fn a_conflict_of_the_patch_is_repeated_without_the_handler() {
     let cluster = cluster().await;
     let notes = Notes::default();
     let made = noting!(notes, "made", |patch| patch.status(json!({"phase": "Ready"})));
-    server(&cluster).fail_next("PATCH", "widgets/a", Failure::status(409), 2);
+    server(&cluster).faults().plan(
+        Traffic::any().verb("patch").resource("widgets").name("a"),
+        2,
+        Failure::status(409),
+    );
     let operator =
         cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", made, |o| o)));
     create(&cluster, "a", json!({"size": 1})).await;
@@ -123,7 +127,11 @@ async fn a_timer_that_may_not_write_does_not_block_deletion() {
     };
     let operator = cluster
         .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| o.interval(secs(5)))));
-    server(&cluster).fail_next("PATCH", "/status", Failure::status(500), usize::MAX);
+    server(&cluster).faults().plan(
+        Traffic::any().verb("patch").subresource("status"),
+        usize::MAX,
+        Failure::status(500),
+    );
     create(&cluster, "a", json!({"size": 1})).await;
     notes.wait_for(1).await;
     cluster
@@ -148,7 +156,11 @@ async fn a_status_that_may_not_be_written_does_not_block_deletion() {
                 .on_delete("gone", gone, |o| o),
         ),
     );
-    server(&cluster).fail_next("PATCH", "/status", Failure::status(403), usize::MAX);
+    server(&cluster).faults().plan(
+        Traffic::any().verb("patch").subresource("status"),
+        usize::MAX,
+        Failure::status(403),
+    );
     create(&cluster, "a", json!({"size": 1})).await;
     notes.wait_for(1).await;
     cluster

@@ -5,7 +5,7 @@ use kopf_runtime::{
 };
 use kopf_tests::cluster::{Cluster, Working};
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
-use kopf_testserver::Failure;
+use kopf_testserver::{Failure, Traffic};
 use serde_json::{Value, json};
 
 async fn serving(notes: &Notes) -> (Cluster, Working) {
@@ -42,7 +42,7 @@ fn server(cluster: &Cluster) -> &kopf_testserver::Server {
 async fn dropped_watches_are_opened_again() {
     let notes = Notes::default();
     let (cluster, operator) = serving(&notes).await;
-    server(&cluster).drop_watches();
+    server(&cluster).faults().drop_watches();
     create(&cluster, "second", json!({"size": 1})).await;
     cluster.wait(&path(&cluster, "second"), handled).await;
     operator.stop().await;
@@ -56,12 +56,12 @@ async fn forgotten_history_leads_to_a_new_listing() {
         let notes = Notes::default();
         let (cluster, operator) = serving(&notes).await;
         let server = server(&cluster);
-        server.refuse_old_watches(by_response);
-        server.hold_events();
+        server.faults().refuse_old_watches(by_response);
+        server.faults().hold_events();
         create(&cluster, "second", json!({"size": 1})).await;
-        server.compact();
-        server.drop_watches();
-        server.release_events();
+        server.faults().compact();
+        server.faults().drop_watches();
+        server.faults().release_events();
         cluster.wait(&path(&cluster, "second"), handled).await;
         operator.stop().await;
         assert_eq!(
@@ -78,13 +78,15 @@ async fn failing_requests_are_repeated_with_a_growing_backoff() {
     let notes = Notes::default();
     let (cluster, operator) = serving(&notes).await;
     let server = server(&cluster);
-    server.fail_next("GET", "widgets", Failure::status(500), usize::MAX);
-    server.drop_watches();
-    server.clear_requests();
+    server
+        .faults()
+        .plan(Traffic::any().resource("widgets"), usize::MAX, Failure::status(500));
+    server.faults().drop_watches();
+    server.clear_audit();
     tokio::time::sleep(secs(60)).await;
-    let requests = server.requests().len();
+    let requests = server.audit().len();
     assert!((3..=12).contains(&requests), "{requests} requests in a minute");
-    server.clear_failures();
+    server.faults().clear();
     create(&cluster, "second", json!({"size": 1})).await;
     cluster.wait(&path(&cluster, "second"), handled).await;
     operator.stop().await;
@@ -95,7 +97,9 @@ async fn failing_requests_are_repeated_with_a_growing_backoff() {
 async fn a_silent_watch_is_opened_again() {
     let cluster = Cluster::embedded().await;
     widgets::install(&cluster).await;
-    server(&cluster).fail_next("GET", "watch=true", Failure::Hang, 1);
+    server(&cluster)
+        .faults()
+        .plan(Traffic::any().verb("watch"), 1, Failure::Hang);
     let handler = |_: Change<Widget>| async { HandlerResult::Ok(()) };
     let operator =
         cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", handler, |o| o)));
@@ -172,7 +176,11 @@ async fn raw_events_are_all_seen_in_order() {
 async fn a_failed_patch_is_repeated_without_its_handler() {
     let notes = Notes::default();
     let (cluster, operator) = serving(&notes).await;
-    server(&cluster).fail_next("PATCH", "widgets/second", Failure::status(500), 3);
+    server(&cluster).faults().plan(
+        Traffic::any().verb("patch").resource("widgets").name("second"),
+        3,
+        Failure::status(500),
+    );
     create(&cluster, "second", json!({"size": 1})).await;
     cluster.wait(&path(&cluster, "second"), handled).await;
     operator.stop().await;
@@ -202,13 +210,13 @@ async fn stale_echoes_are_not_handled_again() {
     create(&cluster, "second", json!({"size": 1})).await;
     notes.wait_for(2).await;
     // From here on the operator hears nothing: neither of its own patch nor of the user's.
-    server.hold_events();
+    server.faults().hold_events();
     tokio::time::sleep(secs(2)).await;
     assert!(handled(&cluster.get(&path(&cluster, "second")).await));
     cluster
         .patch(&path(&cluster, "second"), &json!({"spec": {"size": 2}}))
         .await;
-    server.release_events();
+    server.faults().release_events();
     notes.wait_for(3).await;
     tokio::time::sleep(secs(30)).await;
     operator.stop().await;
@@ -277,11 +285,11 @@ async fn dropping_a_run_ends_the_operator() {
     let options = RunOptions::new(cluster.client.clone()).follow_tokio_time();
     let run = noting(&notes).run(options);
     assert!(tokio::time::timeout(secs(10), run).await.is_err());
-    server(&cluster).clear_requests();
+    server(&cluster).clear_audit();
     create(&cluster, "a", json!({"size": 1})).await;
     tokio::time::sleep(secs(300)).await;
     assert!(notes.all().is_empty());
-    assert_eq!(server(&cluster).requests().len(), 1, "only that of the test itself");
+    assert_eq!(server(&cluster).audit().len(), 1, "only that of the test itself");
 }
 
 // B-007, B-009: deleted after its page was listed and before the list started again.
@@ -301,14 +309,16 @@ async fn what_goes_away_during_a_restarted_listing_is_noticed() {
             async { HandlerResult::Ok(()) }
         }
     };
-    server(&cluster).fail_next("GET", "continue=", Failure::Delay(secs(10)), 1);
+    server(&cluster)
+        .faults()
+        .plan(Traffic::any().query("continue="), 1, Failure::Delay(secs(10)));
     let timed = Resource::of::<Widget>().timer("tick", handler, |o| o.interval(secs(1)).label("timed", "y"));
     let operator = cluster.start(Operator::new("suite").resource(timed));
     notes.wait_for(2).await;
     let path = path(&cluster, "a");
     cluster.patch(&path, &json!({"metadata": {"finalizers": null}})).await;
     cluster.request("DELETE", &path, &Value::Null).await.unwrap();
-    server(&cluster).compact();
+    server(&cluster).faults().compact();
     tokio::time::sleep(secs(20)).await;
     let count = notes.all().len();
     tokio::time::sleep(secs(20)).await;
@@ -338,7 +348,7 @@ async fn a_new_subresource_is_found_when_the_watch_is_opened_again() {
         )
         .await;
     tokio::time::sleep(secs(5)).await;
-    server(&cluster).drop_watches();
+    server(&cluster).faults().drop_watches();
     tokio::time::sleep(secs(5)).await;
     create(&cluster, "second", json!({"size": 1})).await;
     cluster
@@ -356,12 +366,16 @@ async fn requests_are_sent_a_few_at_a_time() {
         create(&cluster, &format!("w{number}"), json!({"size": number})).await;
     }
     let server = server(&cluster);
-    server.fail_next("PATCH", "widgets", Failure::Delay(secs(2)), usize::MAX);
+    server.faults().plan(
+        Traffic::any().verb("patch").resource("widgets"),
+        usize::MAX,
+        Failure::Delay(secs(2)),
+    );
     let operator = cluster.start(noting(&Notes::default()));
     for second in 1..4 {
         tokio::time::sleep(secs(2)).await;
         let waiting = server
-            .requests()
+            .audit()
             .iter()
             .filter(|request| request.status.is_none() && request.method == "PATCH")
             .count();

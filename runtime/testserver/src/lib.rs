@@ -12,6 +12,7 @@ mod objects;
 mod schema;
 mod status;
 mod store;
+mod waiting;
 mod warnings;
 
 use std::fmt;
@@ -23,25 +24,23 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::net::ToSocketAddrs;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::Instant;
 
 pub use crate::access::User;
-pub use crate::audit::RecordedRequest;
-pub use crate::faults::Failure;
+pub use crate::audit::{Audit, RecordedRequest};
+pub use crate::faults::{Chaos, Disturbance, Failure, Faults, Mischief, Traffic};
 pub use crate::http::listen::Listening;
 pub use crate::http::responses::ResponseBody;
 pub use crate::http::service::Service;
 pub use crate::status::Status;
+pub use crate::waiting::NeverHappened;
 
-use crate::audit::RequestLog;
+use crate::waiting::PATIENCE;
 use crate::cluster::{Clock, Cluster, Place};
-use crate::faults::{Faults, Signals};
+use crate::faults::Signals;
 use crate::http::{Api, lock};
 use crate::objects::patching;
 use crate::objects::writing::{How, Scope, name_of};
-
-/// How long [`Server::wait_for`] waits.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Names a resource: group (empty for the core one), version and plural.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,26 +60,21 @@ impl<'a> Resource<'a> {
     }
 }
 
-/// An object did not become as [`Server::wait_for`] was told to expect it.
-#[derive(Debug, thiserror::Error)]
-#[error("{plural} {name} was not as expected within {PATIENCE:?}, at last: {last}")]
-pub struct NeverHappened {
-    plural: String,
-    name: String,
-    /// The state at the end; null if there was no such object.
-    pub last: Value,
-}
-
 /// A Kubernetes API server with its storage, in this process. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct Server {
     api: Arc<Api>,
+    patience: Duration,
 }
 
 impl Server {
-    /// A cluster with the namespaces `default` and `kube-system`, and nothing else in it.
+    /// A cluster as it is right after its making.
+    ///
+    /// Timestamps begin with the time of day and follow tokio's clock, so that a test which pauses and advances the
+    /// one pauses and advances the other.
     pub fn new() -> Self {
-        Self::with_clock(Timestamp::now)
+        let (start, began) = (Timestamp::now(), Instant::now());
+        Self::with_clock(move || start + began.elapsed())
     }
 
     /// The same, with timestamps of objects taken from this clock. Timers always follow tokio's clock.
@@ -88,11 +82,14 @@ impl Server {
         let clock: Clock = Arc::new(clock);
         let api = Api {
             cluster: Arc::new(Mutex::new(Cluster::new(clock))),
-            faults: Mutex::new(Faults::default()),
+            faults: Mutex::default(),
             signals: watch::Sender::new(Signals::default()),
-            requests: Mutex::new(RequestLog::default()),
+            audit: Mutex::default(),
         };
-        Self { api: Arc::new(api) }
+        Self {
+            api: Arc::new(api),
+            patience: PATIENCE,
+        }
     }
 
     /// A connection within the process for one caller, whose rights count; for example a service account.
@@ -231,94 +228,15 @@ impl Server {
         cluster.delete(&place, name, &Value::Null, false).map(drop)
     }
 
-    /// Waits until an object is as expected, for at most 60 seconds of tokio's time, and returns it as it was then.
-    ///
-    /// The expectation is asked now and after each change. For an object that does not exist it gets nothing, and
-    /// null is returned.
-    pub async fn wait_for(
-        &self,
-        resource: Resource<'_>,
-        namespace: Option<&str>,
-        name: &str,
-        mut expected: impl FnMut(Option<&Value>) -> bool,
-    ) -> Result<Value, NeverHappened> {
-        let mut changes = lock(&self.api.cluster).store.subscribe();
-        let mut last = Value::Null;
-        let waiting = async {
-            loop {
-                changes.borrow_and_update();
-                let object = self.get(resource, namespace, name);
-                let met = expected(object.as_ref());
-                last = object.unwrap_or_default();
-                // The sender lives in this very server.
-                if met || changes.changed().await.is_err() {
-                    break;
-                }
-            }
-        };
-        if timeout(PATIENCE, waiting).await.is_ok() {
-            return Ok(last);
-        }
-        Err(NeverHappened {
-            plural: resource.plural.into(),
-            name: name.into(),
-            last,
-        })
-    }
-
-    /// Every request that came through [`service`](Self::service) or a socket since the start or the last clearing,
+    /// Every request that came through a [`service`](Self::service) or a socket since the start or the last clearing,
     /// in the order of arrival. At most the last 100,000 are kept.
-    pub fn requests(&self) -> Vec<RecordedRequest> {
-        lock(&self.api.requests).all()
+    pub fn audit(&self) -> Audit {
+        lock(&self.api.audit).all()
     }
 
     /// Forgets the recorded requests.
-    pub fn clear_requests(&self) {
-        lock(&self.api.requests).clear();
-    }
-
-    /// Lets the next requests fail whose method is this one (empty: any) and whose path with its query contains this
-    /// text (empty: any), so many times. Failures planned earlier go first.
-    pub fn fail_next(&self, method: &str, path_part: &str, failure: Failure, times: usize) {
-        lock(&self.api.faults).plan(method, path_part, failure, times);
-    }
-
-    /// Forgets the planned failures.
-    pub fn clear_failures(&self) {
-        lock(&self.api.faults).clear();
-    }
-
-    /// Ends all open watches.
-    pub fn drop_watches(&self) {
-        self.api.signals.send_modify(|signals| signals.drops += 1);
-    }
-
-    /// Ends all open watches with an error event of this code.
-    pub fn send_watch_error(&self, code: u16) {
-        self.api.signals.send_modify(|signals| signals.errors.push(code));
-    }
-
-    /// Keeps back the events of all watches, until they are released.
-    pub fn hold_events(&self) {
-        self.api.signals.send_modify(|signals| signals.held = true);
-    }
-
-    /// Delivers the events that were kept back, and all later ones.
-    pub fn release_events(&self) {
-        self.api.signals.send_modify(|signals| signals.held = false);
-    }
-
-    /// Forgets all history: a watch from an earlier version, and the next page of a list, are answered with 410.
-    pub fn compact(&self) {
-        let mut cluster = lock(&self.api.cluster);
-        cluster.store.compact();
-        cluster.snapshots.clear();
-    }
-
-    /// Chooses how a watch from a forgotten version is refused: by an error event in the stream (the default), or by
-    /// the response itself. Clusters do either.
-    pub fn refuse_old_watches(&self, by_response: bool) {
-        self.api.signals.send_modify(|signals| signals.refuse_old = by_response);
+    pub fn clear_audit(&self) {
+        lock(&self.api.audit).clear();
     }
 }
 

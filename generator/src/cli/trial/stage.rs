@@ -56,7 +56,7 @@ impl<'a> Stage<'a> {
     pub(super) async fn started(&mut self) -> Result<bool, Gone> {
         let operator = self.operator;
         let all = |server: &Server, _: &Journal<'_>| {
-            let requests = server.requests();
+            let requests = server.audit();
             operator.resources.iter().all(|resource| {
                 let path = list_path(&resource.reference);
                 let mut requests = requests.iter();

@@ -18,23 +18,23 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use tokio::time::sleep;
 
-use crate::access::{self, User};
-use crate::audit::{Entry, RequestLog};
+use crate::access::{self, Attributes, User};
+use crate::audit::{Entry, Log};
 use crate::cluster::Cluster;
 use crate::discovery::{self, openapi};
-use crate::faults::{Failure, Faults, Switchboard, refusal};
+use crate::faults::{Disturbance, Failure, Planned, Switchboard, cut, disturb, refusal, shift_times};
 use crate::http::requests::{BODY_LIMIT, Call};
 use crate::http::responses::ResponseBody;
-use crate::http::routes::{Route, Target, attributes, route};
+use crate::http::routes::{Query, Route, Target, attributes, route};
 use crate::objects::writing::Scope;
 use crate::status::Status;
 
 /// All of a server's state.
 pub(crate) struct Api {
     pub(crate) cluster: Arc<Mutex<Cluster>>,
-    pub(crate) faults: Mutex<Faults>,
+    pub(crate) faults: Mutex<Planned>,
     pub(crate) signals: Switchboard,
-    pub(crate) requests: Mutex<RequestLog>,
+    pub(crate) audit: Mutex<Log>,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -43,45 +43,70 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Api {
-    /// Answers one request of a connection, or fails it as scripted.
-    pub(crate) async fn serve(&self, connection: &User, request: Request<Bytes>) -> io::Result<Response<ResponseBody>> {
+    /// Answers one request of a connection, or fails it as planned.
+    pub(crate) async fn serve(&self, connection: &User, mut request: Request<Bytes>) -> io::Result<Response<ResponseBody>> {
+        if self.signals.borrow().stopped {
+            return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "the server is stopped"));
+        }
+        let route = route(request.uri().path());
+        let query = Query::parse(request.uri().query().unwrap_or_default());
+        let wanted = attributes(route.as_ref(), request.method(), request.uri().path(), &query);
         let user = access::authenticate(&lock(&self.cluster), connection, request.headers());
-        let name = user.as_ref().map(|user| user.name.clone()).unwrap_or_default();
-        let number = lock(&self.requests).note(Entry::new(&request, name));
-        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        let failure = lock(&self.faults).take(request.method().as_str(), path);
-        let reset = || io::Error::new(io::ErrorKind::ConnectionReset, "connection reset, as scripted");
+        let caller = user.as_ref().map(|user| user.name.clone()).unwrap_or_default();
+        let number = lock(&self.audit).note(Entry::new(&request, caller.clone(), wanted.clone()));
+        let failure = lock(&self.faults).take(&wanted, &caller, request.uri().query().unwrap_or_default());
+        let reset = || io::Error::new(io::ErrorKind::ConnectionReset, "connection reset, as planned");
+        let mut refused = None;
         match &failure {
             Some(Failure::Reset) => return Err(reset()),
             Some(Failure::Hang) => return pending().await,
             Some(Failure::Delay(delay)) => sleep(*delay).await,
-            Some(Failure::Status { .. } | Failure::LostResponse) | None => {}
+            Some(Failure::Status { code, reason, retry_after, indented }) => {
+                refused = Some(responses::refused(&refusal(*code, reason, *retry_after), *indented));
+            }
+            Some(Failure::Unchanged) => {
+                *request.method_mut() = Method::GET;
+                *request.uri_mut() = request.uri().path().parse().map_err(io::Error::other)?;
+            }
+            Some(Failure::Skew(by)) => {
+                if let Ok(mut body) = serde_json::from_slice(request.body()) {
+                    shift_times(&mut body, *by);
+                    *request.body_mut() = Bytes::from(body.to_string());
+                }
+            }
+            Some(Failure::LostResponse | Failure::Cut | Failure::Watch { .. }) | None => {}
         }
-        let response = match (&failure, user) {
-            (
-                Some(Failure::Status {
-                    code,
-                    reason,
-                    retry_after,
-                }),
-                _,
-            ) => Err(refusal(*code, reason, *retry_after)),
-            (_, Err(status)) => Err(status),
-            (_, Ok(user)) => self.answer(&request, user).await,
+        let response = match (refused, user) {
+            (Some(response), _) => response,
+            (None, Err(status)) => responses::refused(&status, false),
+            (None, Ok(user)) => {
+                let answer = self.answer(&request, user, route, &wanted).await;
+                answer.unwrap_or_else(|status| responses::refused(&status, false))
+            }
         };
-        let response = response.unwrap_or_else(|status| responses::refused(&status));
         if failure == Some(Failure::LostResponse) {
             return Err(reset());
         }
-        lock(&self.requests).answered(number, response.status().as_u16());
-        Ok(response)
+        lock(&self.audit).answered(number, response.status().as_u16());
+        let (head, body) = response.into_parts();
+        let body = match failure {
+            Some(Failure::Cut) if wanted.verb != "watch" => cut(body).await,
+            Some(Failure::Cut) => disturb(body, 0, Disturbance::Cut),
+            Some(Failure::Watch { after, how }) if head.status.is_success() => disturb(body, after, how),
+            _ => body,
+        };
+        Ok(Response::from_parts(head, body))
     }
 
-    async fn answer(&self, request: &Request<Bytes>, user: User) -> Result<Response<ResponseBody>, Status> {
+    async fn answer(
+        &self,
+        request: &Request<Bytes>,
+        user: User,
+        route: Option<Route>,
+        wanted: &Attributes,
+    ) -> Result<Response<ResponseBody>, Status> {
         let call = Call::new(request, user);
-        let route = route(request.uri().path());
-        let wanted = attributes(route.as_ref(), &call.method, request.uri().path(), &call.query);
-        access::authorize(&lock(&self.cluster), &call.user, &wanted)?;
+        access::authorize(&lock(&self.cluster), &call.user, wanted)?;
         if call.body.len() > BODY_LIMIT {
             let message = format!("Request entity too large: limit is {BODY_LIMIT}");
             return Err(Status::new(413, "RequestEntityTooLarge", message));
@@ -91,7 +116,7 @@ impl Api {
             route => self.about(&call, route),
         };
         // Warnings come with refusals too.
-        let mut response = answer.unwrap_or_else(|status| responses::refused(&status));
+        let mut response = answer.unwrap_or_else(|status| responses::refused(&status, false));
         responses::add_warnings(&mut response, &call.warnings.all());
         Ok(response)
     }

@@ -36,13 +36,19 @@ pub(crate) fn json(code: u16, value: &impl Serialize) -> Response<ResponseBody> 
     )
 }
 
-pub(crate) fn refused(status: &Status) -> Response<ResponseBody> {
+/// A refusal, on one line or over several ones.
+pub(crate) fn refused(status: &Status, indented: bool) -> Response<ResponseBody> {
     if *status == Status::no_such_path() {
         // No handler, no object: clients have to cope with plain text here.
         let text = format!("{}\n", status.message);
         return respond(status.code, "text/plain; charset=utf-8", text.into_bytes());
     }
-    let mut response = json(status.code, &status.to_value());
+    let mut response = if indented {
+        let text = format!("{:#}\n", status.to_value());
+        respond(status.code, "application/json", text.into_bytes())
+    } else {
+        json(status.code, &status.to_value())
+    };
     if let Some(seconds) = status.details["retryAfterSeconds"].as_u64() {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }

@@ -54,7 +54,7 @@ async fn objects_are_read_changed_and_deleted() {
         server.list(Resource::new("", "v1", "nothings"), None),
         Vec::<Value>::new()
     );
-    assert!(server.requests().is_empty(), "helpers are no requests");
+    assert!(server.audit().is_empty(), "helpers are no requests");
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,7 +96,7 @@ async fn waiting_in_vain_tells_the_last_state() {
     assert!(
         error
             .to_string()
-            .starts_with("greetings hello was not as expected within 60s, at last: {"),
+            .starts_with("greetings hello was not as expected within 60s; at last it was {"),
         "{error}"
     );
     assert_eq!(error.last["spec"]["who"], "bob");

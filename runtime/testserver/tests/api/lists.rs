@@ -103,7 +103,7 @@ async fn pages_show_the_state_of_the_first_one() {
         json!({"resourceVersion": first["metadata"]["resourceVersion"]})
     );
 
-    server.compact();
+    server.faults().compact();
     let (code, status) = get(&server, &next(&first)).await;
     assert_eq!((code, &status["reason"]), (410, &json!("Expired")));
     assert_eq!(get(&server, &format!("{HERE}?continue=nonsense")).await.0, 400);

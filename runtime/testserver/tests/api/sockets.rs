@@ -1,4 +1,4 @@
-use kopf_testserver::Failure;
+use kopf_testserver::{Failure, Traffic};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -42,7 +42,7 @@ async fn a_listening_server_answers_and_streams_until_it_is_shut_down() {
 async fn a_scripted_reset_closes_the_connection() {
     let server = server();
     let listening = server.listen("127.0.0.1:0").await.unwrap();
-    server.fail_next("GET", "/version", Failure::Reset, 1);
+    server.faults().plan(Traffic::any().verb("get"), 1, Failure::Reset);
     let mut stream = TcpStream::connect(listening.address()).await.unwrap();
     stream
         .write_all(b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n")

@@ -63,7 +63,7 @@ async fn objects_come_and_go_through_a_selector() {
 async fn a_forgotten_version_is_too_old() {
     let server = server();
     create(&server, greeting("hello")).await;
-    server.compact();
+    server.faults().compact();
     let mut events = watch(&server, ALL, "resourceVersion=4").await;
     let (kind, status) = events.next().await.unwrap();
     assert_eq!(
@@ -72,7 +72,7 @@ async fn a_forgotten_version_is_too_old() {
     );
     assert_eq!(events.next().await, None);
 
-    server.refuse_old_watches(true);
+    server.faults().refuse_old_watches(true);
     assert_eq!(
         get(&server, &format!("{ALL}?watch=true&resourceVersion=4")).await.0,
         410
@@ -128,11 +128,11 @@ async fn initial_events_end_with_a_bookmark() {
 async fn held_events_come_late_but_in_order() {
     let server = server();
     let mut events = watch(&server, ALL, "").await;
-    server.hold_events();
+    server.faults().hold_events();
     create(&server, greeting("a")).await;
     create(&server, greeting("b")).await;
     assert!(events.is_silent().await);
-    server.release_events();
+    server.faults().release_events();
     assert_eq!(
         (events.brief().await, events.brief().await),
         (brief("ADDED", "a"), brief("ADDED", "b"))
@@ -145,7 +145,7 @@ async fn dropped_watches_are_resumed_without_loss() {
     let object = create(&server, greeting("a")).await;
     let mut events = watch(&server, ALL, "").await;
     events.next().await;
-    server.drop_watches();
+    server.faults().drop_watches();
     assert_eq!(events.next().await, None);
     create(&server, greeting("b")).await;
     let mut events = watch(&server, ALL, &format!("resourceVersion={}", version(&object))).await;
@@ -156,7 +156,7 @@ async fn dropped_watches_are_resumed_without_loss() {
 async fn scripted_errors_end_open_watches_only() {
     let server = server();
     let mut events = watch(&server, ALL, "").await;
-    server.send_watch_error(500);
+    server.faults().send_watch_error(500);
     let (kind, status) = events.next().await.unwrap();
     assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(500)));
     assert_eq!(events.next().await, None);
