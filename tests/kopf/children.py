@@ -32,8 +32,8 @@ def manual(name, namespace, spec, logger, **_):
     child = {'apiVersion': 'v1', 'kind': 'ConfigMap', 'data': {'pages': str(spec['size'])}}
     kopf.adopt(child)
     kopf.label(child, {'manual': name})
-    child = post(f'/api/v1/namespaces/{namespace}/configmaps', child)
     logger.info(f"call manual {child['metadata']['generateName']}")
+    child = post(f'/api/v1/namespaces/{namespace}/configmaps', child)
     return child['metadata']['name']
 
 
