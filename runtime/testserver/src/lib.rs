@@ -6,6 +6,7 @@ mod audit;
 mod cluster;
 mod discovery;
 mod faults;
+mod go;
 mod http;
 mod kinds;
 mod objects;

@@ -1,7 +1,10 @@
 //! Failures in the words of the API server: the `Status` object with its code, reason and causes.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
+use crate::go;
 use crate::kinds::Kind;
 
 /// A refusal, as the API server words it.
@@ -29,6 +32,12 @@ pub(crate) struct Cause {
     pub(crate) message: String,
 }
 
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.field, self.message)
+    }
+}
+
 impl Cause {
     pub(crate) fn required(field: impl Into<String>, detail: &str) -> Self {
         let message = if detail.is_empty() {
@@ -47,7 +56,7 @@ impl Cause {
         Self {
             field: field.into(),
             reason: "FieldValueInvalid",
-            message: format!("Invalid value: {value}: {detail}"),
+            message: format!("Invalid value: {}: {detail}", go::shown(value)),
         }
     }
 
@@ -58,9 +67,22 @@ impl Cause {
         }
     }
 
+    pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+        Self {
+            field: field.into(),
+            reason: "FieldValueDuplicate",
+            message: format!("Duplicate value: {}", go::shown(value)),
+        }
+    }
+
     pub(crate) fn unsupported(field: impl Into<String>, value: &Value, supported: &[Value]) -> Self {
-        let supported: Vec<_> = supported.iter().map(Value::to_string).collect();
-        let message = format!("Unsupported value: {value}: supported values: {}", supported.join(", "));
+        let text = |option: &Value| option.as_str().map_or_else(|| option.to_string(), str::to_owned);
+        let supported: Vec<_> = supported.iter().map(|option| go::quoted(&text(option))).collect();
+        let message = format!(
+            "Unsupported value: {}: supported values: {}",
+            go::shown(value),
+            supported.join(", ")
+        );
         Self {
             field: field.into(),
             reason: "FieldValueNotSupported",

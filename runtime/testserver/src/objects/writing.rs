@@ -211,7 +211,12 @@ impl Cluster {
             causes.extend(metadata::new_finalizers(old, metadata));
         }
         if let Some(schema) = &draft.place.version()?.schema {
-            causes.extend(schema::admit(schema, object).causes);
+            // Admission may have added anything.
+            schema::decode(schema, object).map_err(|cause| cannot_be_handled(&draft.place, &cause.to_string()))?;
+            causes.extend(match &current {
+                Some(old) if draft.how.scope == Scope::Status => schema::check_status(schema, object, old),
+                old => schema::check(schema, object, old.as_deref()),
+            });
         }
         if kind.plural == "namespaces" && kind.group.is_empty() {
             let name = json!(name_of(object));
@@ -318,7 +323,8 @@ pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
     let Some(schema) = &draft.place.version()?.schema else {
         return Ok(());
     };
-    let unknown = schema::admit(schema, &mut draft.object).unknown;
+    let unknown = schema::decode(schema, &mut draft.object);
+    let unknown = unknown.map_err(|cause| cannot_be_handled(&draft.place, &cause.to_string()))?;
     match draft.how.validation {
         FieldValidation::Strict if !unknown.is_empty() => return Err(unknown_fields(&draft.place, &unknown)),
         FieldValidation::Warn => draft
@@ -356,12 +362,13 @@ fn restrain(draft: &mut Draft) -> Result<(), Status> {
 }
 
 fn unknown_fields(place: &Place, paths: &[String]) -> Status {
-    let (kind, version) = (&place.kind.kind, &place.version);
     let fields: Vec<_> = paths.iter().map(|path| format!("unknown field {path:?}")).collect();
-    Status::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {}",
-        fields.join(", ")
-    ))
+    cannot_be_handled(place, &format!("strict decoding error: {}", fields.join(", ")))
+}
+
+fn cannot_be_handled(place: &Place, why: &str) -> Status {
+    let (kind, version) = (&place.kind.kind, &place.version);
+    Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
 pub(crate) fn name_of(object: &Value) -> String {

@@ -1,5 +1,7 @@
 //! Custom resource definitions: what the server completes in them, and the kinds they make.
 
+pub(crate) mod labels;
+
 use serde_json::{Value, json};
 
 use crate::kinds::{Column, Kind, STORED, Traits, Version};
