@@ -159,12 +159,13 @@ impl Operator {
             Ok(plan) => plan,
             Err(error) => panic!("{error}"),
         };
+        let ready = plan.ready.clone();
         let task = tokio::spawn(async move {
             if let Err(error) = running::run(plan).await {
                 panic!("cannot serve the liveness endpoint: {error}");
             }
         });
-        Running { stopping, task }
+        Running { stopping, ready, task }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -209,6 +210,7 @@ impl Operator {
             liveness: options.liveness,
             clock: options.clock,
             stopping: options.stopping,
+            ready: CancellationToken::new(),
         })
     }
 }
@@ -218,10 +220,22 @@ impl Operator {
 #[must_use = "dropping it stops the operator"]
 pub struct Running {
     stopping: CancellationToken,
+    ready: CancellationToken,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Running {
+    /// Waits until the operator watches, and has seen, every object that was there when it started (TEST-I1); or
+    /// until it stops.
+    ///
+    /// Their handlers may still be at work. As long as a kind is not served, or its list is refused, this waits.
+    pub async fn ready(&self) {
+        tokio::select! {
+            () = self.ready.cancelled() => {}
+            () = self.stopping.cancelled() => {}
+        }
+    }
+
     /// Stops the operator and waits for its handlers to finish.
     ///
     /// # Panics

@@ -14,6 +14,8 @@ use crate::clients::watching::{self, Notice, Source};
 pub(crate) struct Stream {
     pub(crate) source: Source,
     pub(crate) processor: Arc<Processor>,
+    /// Cancelled when everything that was there at the start is queued.
+    pub(crate) listed: CancellationToken,
 }
 
 impl Stream {
@@ -60,6 +62,7 @@ impl Stream {
                 for start in inventory.end_listing() {
                     spawn(&self.processor, start);
                 }
+                self.listed.cancel();
             }
         }
     }

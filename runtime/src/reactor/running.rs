@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) liveness: Option<Endpoint>,
     pub(crate) clock: Clock,
     pub(crate) stopping: CancellationToken,
+    /// Cancelled when every stream has listed what was there at the start.
+    pub(crate) ready: CancellationToken,
 }
 
 /// Runs until `stopping`; then lets handlers finish, within limits. Dropping the future ends everything at once.
@@ -50,6 +52,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         liveness,
         clock,
         stopping,
+        ready,
     } = plan;
     // Tasks of their own do not end with this future unless they are told.
     let stopping = stopping.child_token();
@@ -91,6 +94,13 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
     };
     let poster = tokio::spawn(poster.run(api, reporter));
 
+    let listed: Vec<_> = streams.iter().map(|stream| stream.listed.clone()).collect();
+    side.spawn(done.clone().run_until_cancelled_owned(async move {
+        for stream in listed {
+            stream.cancelled().await;
+        }
+        ready.cancel();
+    }));
     let watching = TaskTracker::new();
     for stream in streams {
         watching.spawn(stream.run(stopping.clone()));
@@ -132,7 +142,11 @@ fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Envir
                 heartbeat: Heartbeat::new(name),
             };
             let processor = Arc::new(Processor::new(Arc::clone(&registry), environment.clone()));
-            streams.push(Stream { source, processor });
+            streams.push(Stream {
+                source,
+                processor,
+                listed: CancellationToken::new(),
+            });
         }
     }
     streams
