@@ -28,6 +28,8 @@ mod children;
 mod daemons;
 /// Errors and retries.
 mod failures;
+/// Kinds and namespaces that the operator does not find at its start.
+mod later;
 /// From creation to deletion, and restarts in between.
 mod life;
 /// Several operators for the same objects.

@@ -9,6 +9,8 @@ TOYS = (os.environ['GROUP'], 'v1', 'toys')
 @kopf.on.startup()
 async def configure(settings, **_):
     settings.watching.chunk_size = 2
+    # Streams are taken up again where they ended.
+    settings.watching.server_timeout = 1
     settings.watching.initial_streaming = 'STREAMING' in os.environ
 
 
