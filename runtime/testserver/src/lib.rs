@@ -9,6 +9,7 @@ mod faults;
 mod go;
 mod http;
 mod kinds;
+mod manifests;
 mod objects;
 mod schema;
 mod status;
@@ -33,6 +34,7 @@ pub use crate::faults::{Chaos, Disturbance, Failure, Faults, Mischief, Traffic};
 pub use crate::http::listen::Listening;
 pub use crate::http::responses::ResponseBody;
 pub use crate::http::service::Service;
+pub use crate::manifests::InstallError;
 pub use crate::status::Status;
 pub use crate::waiting::NeverHappened;
 

@@ -32,5 +32,8 @@ mod faults;
 /// The helpers of the server itself.
 mod helpers;
 
+/// Installing what a project deploys.
+mod manifests;
+
 /// The same through a real connection.
 mod sockets;
