@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::access::{self, Access};
 use crate::kinds::{Kind, Kinds, Version};
 use crate::objects::listing::Snapshots;
 use crate::objects::writing::How;
@@ -18,6 +19,7 @@ pub(crate) struct Cluster {
     pub(crate) store: Store,
     pub(crate) kinds: Kinds,
     pub(crate) snapshots: Snapshots,
+    pub(crate) access: Access,
     clock: Clock,
     sequence: u64,
 }
@@ -57,6 +59,7 @@ impl Cluster {
             store,
             kinds,
             snapshots,
+            access: Access::default(),
             clock,
             sequence: 0,
         };
@@ -69,6 +72,7 @@ impl Cluster {
                 .create(&place, namespace, How::default())
                 .expect("the first namespaces are valid");
         }
+        access::install(&mut cluster);
         cluster
     }
 

@@ -14,6 +14,7 @@ mod objects;
 mod schema;
 mod status;
 mod store;
+mod tokens;
 mod waiting;
 mod warnings;
 

@@ -41,11 +41,28 @@ impl Listening {
 
     /// A kubeconfig, as YAML text, for kubectl and client libraries.
     pub fn kubeconfig(&self) -> String {
+        self.kubeconfig_of("{}")
+    }
+
+    /// The same for the owner of a token, such as [`Server::token_for`](crate::Server::token_for) makes.
+    ///
+    /// kubectl and other clients in Go send tokens over TLS only, and are the administrator here; for them there is
+    /// [`kubeconfig_as`](Self::kubeconfig_as).
+    pub fn kubeconfig_for(&self, token: &str) -> String {
+        self.kubeconfig_of(&format!("{{token: {token:?}}}"))
+    }
+
+    /// The same for an administrator who acts as somebody else, such as `system:serviceaccount:default:operator`.
+    pub fn kubeconfig_as(&self, user: &str) -> String {
+        self.kubeconfig_of(&format!("{{as: {user:?}}}"))
+    }
+
+    fn kubeconfig_of(&self, credentials: &str) -> String {
         let url = self.url();
         format!(
             "apiVersion: v1\nkind: Config\nclusters:\n- name: testserver\n  cluster:\n    server: {url}\nusers:\n\
-             - name: testserver\n  user: {{}}\ncontexts:\n- name: testserver\n  context:\n    cluster: testserver\n    \
-             user: testserver\n    namespace: default\ncurrent-context: testserver\n"
+             - name: testserver\n  user: {credentials}\ncontexts:\n- name: testserver\n  context:\n    cluster: \
+             testserver\n    user: testserver\n    namespace: default\ncurrent-context: testserver\n"
         )
     }
 

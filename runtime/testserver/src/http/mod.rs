@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use tokio::time::sleep;
 
-use crate::access::{self, Attributes, User};
+use crate::access::{self, Attributes, User, tokens};
 use crate::audit::{Entry, Log};
 use crate::cluster::Cluster;
 use crate::discovery::{self, openapi};
@@ -153,6 +153,7 @@ impl Api {
         }
         match target.subresource.as_deref() {
             None => self.object(call, &place, &name, Scope::Main).await,
+            Some("token") if tokens::are_for(&place.kind) => self.token(call, &place, &name),
             Some("status") if place.version()?.status => self.object(call, &place, &name, Scope::Status).await,
             Some(other) if other != "status" && !place.kind.custom => {
                 Err(Status::not_implemented(&format!("{}/{other}", place.kind.qualified())))

@@ -3,6 +3,7 @@
 use http::{Method, Response};
 use serde_json::{Value, json};
 
+use crate::access::tokens;
 use crate::cluster::Place;
 use crate::http::requests::Call;
 use crate::http::responses::{self, ResponseBody};
@@ -50,6 +51,16 @@ impl Api {
             }
             _ => Err(Status::method_not_allowed()),
         }
+    }
+
+    /// Makes a token of a service account.
+    pub(super) fn token(&self, call: &Call, place: &Place, name: &str) -> Result<Response<ResponseBody>, Status> {
+        if call.method != Method::POST {
+            return Err(Status::method_not_allowed());
+        }
+        let request = call.json("TokenRequest")?;
+        let answer = tokens::answer(&mut lock(&self.cluster), place, name, &request)?;
+        Ok(responses::json(201, &answer))
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::access::{self, accounts, escalation};
 use crate::admission::{self, Attempt, Operation};
 use crate::cluster::Place;
 use crate::http::requests::Call;
@@ -116,8 +117,13 @@ impl Api {
             user: &call.user,
             warnings: &call.warnings,
         };
+        accounts::admit_pod(&mut lock(&self.cluster), &mut draft)?;
         admission::mutate(&self.cluster, &attempt, &mut draft.object).await?;
+        escalation::check(&lock(&self.cluster), &call.user, &draft)?;
         lock(&self.cluster).check(&mut draft)?;
+        if current.is_none() && call.method != http::Method::POST {
+            access::authorize_creation(&lock(&self.cluster), &call.user, &place, &name)?;
+        }
         admission::validate(&self.cluster, &attempt, &draft.object).await?;
         for warning in &draft.warnings {
             call.warnings.add(warning);

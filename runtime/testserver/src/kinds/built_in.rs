@@ -216,6 +216,11 @@ static ROWS: &[Row] = &[
     Row::new(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding")
         .cluster()
         .named(Naming::PathSegment),
+    Row::new("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview").cluster().asked(),
+    Row::new("authentication.k8s.io", "v1", "tokenreviews", "TokenReview").cluster().asked(),
+    Row::new("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview").asked(),
+    Row::new("authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview").cluster().asked(),
+    Row::new("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview").cluster().asked(),
     Row::new(
         AUTHORIZATION,
         "v1",

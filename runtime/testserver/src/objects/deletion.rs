@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::access;
 use crate::cluster::{Cluster, Place};
 use crate::kinds::Kind;
 use crate::kinds::crds;
@@ -75,6 +76,7 @@ impl Cluster {
         if kind.custom {
             self.release(crds::GROUP, crds::PLURAL, &kind.qualified());
         }
+        access::changed(self, kind, &last);
         Some(last)
     }
 

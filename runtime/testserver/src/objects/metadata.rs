@@ -147,7 +147,7 @@ fn entries<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<I
     metadata.get(field).and_then(Value::as_object).into_iter().flatten()
 }
 
-fn check_name(name: &str, naming: Naming) -> Option<String> {
+pub(crate) fn check_name(name: &str, naming: Naming) -> Option<String> {
     match naming {
         Naming::Subdomain if name.len() > 253 => Some("must be no more than 253 bytes".into()),
         Naming::Subdomain => (!is_subdomain(name)).then(|| SUBDOMAIN.into()),
@@ -190,7 +190,7 @@ pub(crate) fn check_qualified(key: &str) -> Option<String> {
     }
 }
 
-fn check_label_value(value: &str) -> Option<String> {
+pub(crate) fn check_label_value(value: &str) -> Option<String> {
     if value.len() > 63 {
         Some("must be no more than 63 bytes".into())
     } else {

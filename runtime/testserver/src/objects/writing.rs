@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::access;
 use crate::cluster::{Cluster, Place};
 use crate::kinds::crds;
 use crate::objects::identity::{check_identity, check_preconditions};
@@ -222,6 +223,7 @@ impl Cluster {
             let name = json!(name_of(object));
             metadata_of(object).entry("labels").or_insert_with(|| json!({}))["kubernetes.io/metadata.name"] = name;
         }
+        causes.extend(access::validation::faults(&kind, object, current.as_deref()));
         if crds::is_crd(&kind) {
             causes.extend(crds::complete(object, current.as_deref(), &self.now()));
         }
@@ -283,6 +285,7 @@ impl Cluster {
         object["apiVersion"] = json!(kind.api_version(&kind.storage));
         let stored = self.store.put(&kind.key(), object);
         self.served_anew(place, &stored);
+        access::changed(self, kind, &stored);
         place.present(&stored)
     }
 

@@ -136,7 +136,9 @@ async fn a_namespace_goes_when_it_is_empty() {
 #[tokio::test(start_paused = true)]
 async fn an_empty_namespace_goes_at_once() {
     let server = server();
-    let mut events = watch(&server, "/api/v1/namespaces", "resourceVersion=3").await;
+    let (_, list) = get(&server, "/api/v1/namespaces").await;
+    let query = format!("resourceVersion={}", version(&list));
+    let mut events = watch(&server, "/api/v1/namespaces", &query).await;
     send(
         &server,
         "POST",

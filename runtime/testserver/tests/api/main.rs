@@ -23,6 +23,9 @@ mod watches;
 /// Custom kinds: schemas, versions, coming and going.
 mod customs;
 
+/// Who asks, and what they may do.
+mod access;
+
 /// What clients learn about the server.
 mod discovery;
 
