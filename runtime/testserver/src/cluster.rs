@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::access::{self, Access};
-use crate::kinds::{Kind, Kinds, Version};
+use crate::admission::network::Network;
+use crate::kinds::{Kind, Kinds, Version, representations, unserved};
 use crate::objects::listing::Snapshots;
 use crate::objects::writing::How;
 use crate::status::Status;
@@ -19,6 +20,7 @@ pub(crate) struct Cluster {
     pub(crate) store: Store,
     pub(crate) kinds: Kinds,
     pub(crate) snapshots: Snapshots,
+    pub(crate) network: Network,
     pub(crate) access: Access,
     clock: Clock,
     sequence: u64,
@@ -43,11 +45,11 @@ impl Place {
 
     /// A stored object in the version of this place.
     pub(crate) fn present(&self, object: &Arc<Value>) -> Arc<Value> {
-        if self.version == self.kind.storage {
+        if object["apiVersion"] == *self.api_version() {
             return Arc::clone(object);
         }
         let mut object = Value::clone(object);
-        object["apiVersion"] = json!(self.api_version());
+        representations::convert(&mut object, &self.api_version());
         Arc::new(object)
     }
 }
@@ -59,6 +61,7 @@ impl Cluster {
             store,
             kinds,
             snapshots,
+            network: Network::default(),
             access: Access::default(),
             clock,
             sequence: 0,
@@ -83,7 +86,8 @@ impl Cluster {
         plural: &str,
         namespace: Option<&str>,
     ) -> Result<Place, Status> {
-        let kind = self.kinds.get(group, plural).ok_or_else(Status::no_such_path)?;
+        let kind = self.kinds.get(group, plural);
+        let kind = kind.ok_or_else(|| unserved::kind(group, version, plural))?;
         let place = Place {
             kind: Arc::clone(kind),
             version: version.to_owned(),

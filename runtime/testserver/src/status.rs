@@ -131,8 +131,11 @@ impl Status {
     pub fn to_value(&self) -> Value {
         let mut value = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "code": self.code, "reason": self.reason, "message": self.message,
+            "code": self.code, "message": self.message,
         });
+        if !self.reason.is_empty() {
+            value["reason"] = json!(self.reason);
+        }
         if !self.details.is_null() {
             value["details"] = self.details.clone();
         }
@@ -216,6 +219,23 @@ impl Status {
         status
     }
 
+    /// Options of a request that do not hold.
+    pub(crate) fn invalid_options(options: &str, causes: &[Cause]) -> Self {
+        let texts: Vec<_> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let text = if texts.len() == 1 {
+            texts.concat()
+        } else {
+            format!("[{}]", texts.join(", "))
+        };
+        let mut status = Self::new(422, "Invalid", format!("{options}.meta.k8s.io \"\" is invalid: {text}"));
+        let causes: Value = causes
+            .iter()
+            .map(|cause| json!({"reason": cause.reason, "message": cause.message, "field": cause.field}))
+            .collect();
+        status.details = json!({"group": "meta.k8s.io", "kind": options, "causes": causes});
+        status
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
@@ -241,6 +261,13 @@ impl Status {
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
         )
+    }
+
+    pub(crate) fn not_acceptable(message: impl Into<String>) -> Self {
+        Self {
+            details: Value::Null,
+            ..Self::new(406, "NotAcceptable", message)
+        }
     }
 
     pub(crate) fn unsupported_media_type(message: impl Into<String>) -> Self {

@@ -28,7 +28,7 @@ impl Api {
             Method::GET if query.flag("watch") => {
                 let options = watch_options(query, selector)?;
                 let watch = Watch::start(&self.cluster, &self.signals, place.clone(), options)?;
-                Ok(responses::watch(watch, place, call.shape, query.get("includeObject")))
+                Ok(responses::watch(watch, place, call.shape))
             }
             Method::GET => {
                 let options = ListOptions {
@@ -42,21 +42,15 @@ impl Api {
                 let page = cluster.list(&place, &options)?;
                 let now = cluster.timestamp();
                 drop(cluster);
-                Ok(responses::page(
-                    &place,
-                    &page,
-                    call.shape,
-                    query.get("includeObject"),
-                    now,
-                ))
+                responses::page(&place, &page, call.shape, now)
             }
             _ if place.kind.namespaced && place.namespace.is_empty() => Err(Status::method_not_allowed()),
             Method::POST => {
                 let object = call.object(&place)?;
                 let created = self.create(call, &place, object).await?;
-                Ok(responses::json(201, &*created))
+                responses::object(201, &place, &created, call.shape, lock(&self.cluster).timestamp())
             }
-            Method::DELETE => self.delete_collection(call, &place, &selector).await,
+            Method::DELETE if place.kind.verbs.contains(&"deletecollection") => self.delete_collection(call, &place, &selector).await,
             _ => Err(Status::method_not_allowed()),
         }
     }

@@ -2,6 +2,7 @@
 
 mod collections;
 pub(crate) mod listen;
+mod negotiation;
 mod objects;
 pub(crate) mod requests;
 pub(crate) mod responses;
@@ -26,6 +27,7 @@ use crate::faults::{Disturbance, Failure, Planned, Switchboard, cut, disturb, re
 use crate::http::requests::{BODY_LIMIT, Call};
 use crate::http::responses::ResponseBody;
 use crate::http::routes::{Query, Route, Target, attributes, route};
+use crate::kinds::unserved;
 use crate::objects::writing::Scope;
 use crate::status::Status;
 
@@ -118,7 +120,8 @@ impl Api {
         // Warnings come with refusals too.
         let mut response = answer.unwrap_or_else(|status| responses::refused(&status, false));
         responses::add_warnings(&mut response, &call.warnings.all());
-        Ok(response)
+        let response = negotiation::reformat(response, call.format).await;
+        response.map_err(|error| Status::new(500, "InternalError", error.to_string()))
     }
 
     /// What is served apart from objects.
@@ -143,6 +146,7 @@ impl Api {
     }
 
     async fn objects(&self, call: &Call, target: Target) -> Result<Response<ResponseBody>, Status> {
+        call.acceptable()?;
         let namespace = target.namespace.as_deref();
         let place = lock(&self.cluster).place(&target.group, &target.version, &target.plural, namespace)?;
         let Some(name) = target.name else {
@@ -155,10 +159,7 @@ impl Api {
             None => self.object(call, &place, &name, Scope::Main).await,
             Some("token") if tokens::are_for(&place.kind) => self.token(call, &place, &name),
             Some("status") if place.version()?.status => self.object(call, &place, &name, Scope::Status).await,
-            Some(other) if other != "status" && !place.kind.custom => {
-                Err(Status::not_implemented(&format!("{}/{other}", place.kind.qualified())))
-            }
-            Some(_) => Err(Status::no_such_subresource()),
+            Some(other) => Err(unserved::subresource(&place.kind, other)),
         }
     }
 }

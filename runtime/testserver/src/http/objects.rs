@@ -29,18 +29,17 @@ impl Api {
                 let object = place.present(&object.ok_or_else(|| Status::not_found(&place.kind, name))?);
                 let now = cluster.timestamp();
                 drop(cluster);
-                let include = call.query.get("includeObject");
-                Ok(responses::object(place, &object, call.shape, include, now))
+                responses::object(200, place, &object, call.shape, now)
             }
             Method::PUT => {
                 let object = call.object(place)?;
-                let (_, updated) = self.replace(call, place, name, scope, &object).await?;
-                Ok(responses::json(200, &*updated))
+                let (created, updated) = self.replace(call, place, name, scope, &object).await?;
+                self.written(call, place, created, &updated)
             }
             Method::PATCH => {
                 let patch = Patch::parse(&call.content_type, &call.body, &place.kind)?;
                 let (created, patched) = self.patch(call, place, name, scope, &patch).await?;
-                Ok(responses::json(if created { 201 } else { 200 }, &*patched))
+                self.written(call, place, created, &patched)
             }
             Method::DELETE if scope == Scope::Main => {
                 let options = call.delete_options()?;
@@ -51,6 +50,17 @@ impl Api {
             }
             _ => Err(Status::method_not_allowed()),
         }
+    }
+
+    fn written(
+        &self,
+        call: &Call,
+        place: &Place,
+        created: bool,
+        object: &Value,
+    ) -> Result<Response<ResponseBody>, Status> {
+        let code = if created { 201 } else { 200 };
+        responses::object(code, place, object, call.shape, lock(&self.cluster).timestamp())
     }
 
     /// Makes a token of a service account.

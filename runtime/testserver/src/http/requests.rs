@@ -1,5 +1,7 @@
 //! A request in the parts that matter, and its body as a value.
 
+use std::fmt::Display;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{Method, Request};
@@ -7,8 +9,9 @@ use serde_json::Value;
 
 use crate::access::User;
 use crate::cluster::Place;
+use crate::http::negotiation::{Format, Shape, TYPES, negotiate};
 use crate::http::routes::Query;
-use crate::http::table::Shape;
+use crate::objects::managed::tracking;
 use crate::objects::writing::{FieldValidation, How, Scope};
 use crate::status::Status;
 use crate::warnings::Warnings;
@@ -21,7 +24,11 @@ pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 pub(crate) struct Call {
     pub(crate) method: Method,
     pub(crate) query: Query,
+    pub(crate) accept: String,
+    pub(crate) format: Format,
     pub(crate) shape: Shape,
+    /// Why there can be no answer in any of the wanted formats.
+    unacceptable: Option<Status>,
     pub(crate) content_type: String,
     pub(crate) body: Bytes,
     pub(crate) user: User,
@@ -35,10 +42,21 @@ impl Call {
             let value = request.headers().get(name).and_then(|value| value.to_str().ok());
             value.unwrap_or_default().to_owned()
         };
+        let query = Query::parse(request.uri().query().unwrap_or_default());
+        let accept = header(ACCEPT);
+        let watch = query.flag("watch") && request.method() == Method::GET;
+        let negotiated = negotiate(&accept, watch, query.get("includeObject"));
+        let (unacceptable, (format, shape)) = match negotiated {
+            Ok(negotiated) => (None, negotiated),
+            Err(status) => (Some(status), Default::default()),
+        };
         Self {
             method: request.method().clone(),
-            query: Query::parse(request.uri().query().unwrap_or_default()),
-            shape: Shape::of(&header(ACCEPT)),
+            query,
+            accept,
+            format,
+            shape,
+            unacceptable,
             content_type: header(CONTENT_TYPE),
             body: request.body().clone(),
             user,
@@ -47,19 +65,20 @@ impl Call {
         }
     }
 
+    /// Refuses a request for objects in a format that there is not.
+    pub(crate) fn acceptable(&self) -> Result<(), Status> {
+        self.unacceptable.clone().map_or(Ok(()), Err)
+    }
+
     /// How the request wants to write.
     pub(crate) fn how(&self, scope: Scope) -> Result<How, Status> {
         let validation = FieldValidation::parse(self.query.get("fieldValidation"))?;
-        // The name of a client that does not say who manages its fields is the first part of its user agent.
-        let manager = match self.query.get("fieldManager") {
-            "" => self.user_agent.split('/').next().unwrap_or_default(),
-            given => given,
-        };
+        let manager = tracking::manager(self.query.get("fieldManager"), &self.user_agent);
         Ok(How {
             scope,
             dry_run: self.dry_run()?,
             validation,
-            manager: manager.to_owned(),
+            manager,
             force: self.query.flag("force"),
             ..How::default()
         })
@@ -89,17 +108,20 @@ impl Call {
     /// The body, of a kind that a refusal names.
     pub(crate) fn json(&self, wanted: &str) -> Result<Value, Status> {
         let format = self.content_type.split(';').next().unwrap_or_default().trim();
-        // Clients of the real server may also send YAML and protobuf; both would need a parser of their own.
-        if !matches!(format, "" | "application/json" | "*/*") {
-            return Err(Status::unsupported_media_type(
-                "the body of the request was in an unknown format - accepted media types include: application/json; \
-                 with kubectl, use create -f, since its other create commands send protobuf",
-            ));
-        }
-        serde_json::from_slice(&self.body).map_err(|error| {
+        let unrecognized = |error: &dyn Display| {
             Status::bad_request(format!(
                 "the object provided is unrecognized (must be of type {wanted}): {error}"
             ))
-        })
+        };
+        match format {
+            "" | "application/json" | "*/*" => serde_json::from_slice(&self.body).map_err(|error| unrecognized(&error)),
+            "application/yaml" => {
+                let text = std::str::from_utf8(&self.body).map_err(|error| unrecognized(&error))?;
+                serde_yaml::from_str(text).map_err(|error| unrecognized(&error))
+            }
+            _ => Err(Status::unsupported_media_type(format!(
+                "the body of the request was in an unknown format - accepted media types include: {TYPES}"
+            ))),
+        }
     }
 }

@@ -16,7 +16,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::cluster::Place;
-use crate::http::table::{Shape, metadata_only, table};
+use crate::http::negotiation::Shape;
+use crate::http::table::{metadata_only, table, without_header};
 use crate::objects::listing::Page;
 use crate::objects::watching::{Event, Watch};
 use crate::status::Status;
@@ -66,17 +67,22 @@ pub(crate) fn add_warnings(response: &mut Response<ResponseBody>, warnings: &[St
     }
 }
 
+/// An object, be it as it was or as it has become.
 pub(crate) fn object(
+    code: u16,
     place: &Place,
     object: &Value,
     shape: Shape,
-    include: &str,
     now: Timestamp,
-) -> Response<ResponseBody> {
-    json(200, &shaped(place, object, shape, include, now))
+) -> Result<Response<ResponseBody>, Status> {
+    if let Shape::MetadataList(_) = shape {
+        let message = "you requested PartialObjectMetadataList, but the requested object is not a list";
+        return Err(Status::not_acceptable(message));
+    }
+    Ok(json(code, &shaped(place, object, shape, now)))
 }
 
-pub(crate) fn page(place: &Place, page: &Page, shape: Shape, include: &str, now: Timestamp) -> Response<ResponseBody> {
+pub(crate) fn page(place: &Place, page: &Page, shape: Shape, now: Timestamp) -> Result<Response<ResponseBody>, Status> {
     let mut metadata = json!({"resourceVersion": page.version.to_string()});
     if let Some(token) = &page.token {
         metadata["continue"] = json!(token);
@@ -85,70 +91,60 @@ pub(crate) fn page(place: &Place, page: &Page, shape: Shape, include: &str, now:
         metadata["remainingItemCount"] = json!(remaining);
     }
     let objects = page.objects.iter().map(Arc::as_ref);
-    match shape {
+    let (whole, of) = (place.api_version(), &place.kind.list_kind);
+    Ok(match shape {
         Shape::Whole => {
-            let items: Vec<_> = objects
-                .map(|object| Item {
-                    object,
-                    bare: !place.kind.custom,
-                })
-                .collect();
-            let (api_version, kind) = (place.api_version(), &place.kind.list_kind);
-            json(
-                200,
-                &List {
-                    api_version: &api_version,
-                    kind,
-                    metadata,
-                    items,
-                },
-            )
+            let bare = !place.kind.custom;
+            let items = objects.map(|object| Item { object, bare }).collect();
+            let list = List {
+                api_version: &whole,
+                kind: of,
+                metadata,
+                items,
+            };
+            json(200, &list)
         }
-        Shape::Table => json(200, &table(place, objects, &metadata, include, now)),
-        Shape::Metadata => {
-            let items: Vec<_> = objects.map(metadata_only).collect();
-            let kind = "PartialObjectMetadataList";
-            json(
-                200,
-                &List {
-                    api_version: "meta.k8s.io/v1",
-                    kind,
-                    metadata,
-                    items,
-                },
-            )
+        Shape::Table(api_version, include) => json(200, &table(place, objects, &metadata, (api_version, include), now)),
+        Shape::MetadataList(api_version) => {
+            let items = objects.map(|object| metadata_only(object, api_version)).collect();
+            let list = List {
+                api_version,
+                kind: "PartialObjectMetadataList",
+                metadata,
+                items,
+            };
+            json(200, &list)
         }
-    }
+        Shape::Metadata(_) => {
+            let message = format!("you requested PartialObjectMetadata, but the requested object is a list ({of})");
+            return Err(Status::not_acceptable(message));
+        }
+    })
 }
 
-pub(crate) fn watch(watch: Watch, place: Place, shape: Shape, include: &str) -> Response<ResponseBody> {
-    let include = include.to_owned();
-    let frames = stream::unfold((watch, place), move |(mut watch, place)| {
-        let include = include.clone();
-        async move {
-            let event = watch.next().await?;
-            let line = line(&place, &event, shape, &include, watch.now());
-            Some((Ok(Frame::data(Bytes::from(line))), (watch, place)))
-        }
+pub(crate) fn watch(watch: Watch, place: Place, shape: Shape) -> Response<ResponseBody> {
+    let frames = stream::unfold((watch, place, true), move |(mut watch, place, first)| async move {
+        let event = watch.next().await?;
+        let line = line(&place, &event, shape, first, watch.now());
+        Some((Ok(Frame::data(Bytes::from(line))), (watch, place, false)))
     });
     let body = StreamBody::new(frames).boxed_unsync();
     let response = Response::builder().header(CONTENT_TYPE, "application/json").body(body);
     response.expect("the parts of the response are valid")
 }
 
-fn line(place: &Place, event: &Event, shape: Shape, include: &str, now: Timestamp) -> Vec<u8> {
+fn line(place: &Place, event: &Event, shape: Shape, first: bool, now: Timestamp) -> Vec<u8> {
     let shape = if event.kind == "ERROR" { Shape::Whole } else { shape };
-    let object = if (event.kind, shape) == ("BOOKMARK", Shape::Table) {
-        Cow::Owned(table(
-            place,
-            std::iter::empty(),
-            &event.object["metadata"],
-            include,
-            now,
-        ))
-    } else {
-        shaped(place, &event.object, shape, include, now)
+    let mut object = match shape {
+        Shape::Table(api_version, include) if event.kind == "BOOKMARK" => {
+            let metadata = &event.object["metadata"];
+            Cow::Owned(table(place, std::iter::empty(), metadata, (api_version, include), now))
+        }
+        _ => shaped(place, &event.object, shape, now),
     };
+    if matches!(shape, Shape::Table(..)) && !first {
+        object = Cow::Owned(without_header(object.into_owned()));
+    }
     let line = Line {
         kind: event.kind,
         object: &object,
@@ -158,13 +154,16 @@ fn line(place: &Place, event: &Event, shape: Shape, include: &str, now: Timestam
     line
 }
 
-fn shaped<'a>(place: &Place, object: &'a Value, shape: Shape, include: &str, now: Timestamp) -> Cow<'a, Value> {
+fn shaped<'a>(place: &Place, object: &'a Value, shape: Shape, now: Timestamp) -> Cow<'a, Value> {
     match shape {
         Shape::Whole => Cow::Borrowed(object),
-        Shape::Metadata => Cow::Owned(metadata_only(object)),
-        Shape::Table => {
+        Shape::Metadata(api_version) | Shape::MetadataList(api_version) => {
+            Cow::Owned(metadata_only(object, api_version))
+        }
+        Shape::Table(api_version, include) => {
             let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-            Cow::Owned(table(place, std::iter::once(object), &metadata, include, now))
+            let objects = std::iter::once(object);
+            Cow::Owned(table(place, objects, &metadata, (api_version, include), now))
         }
     }
 }

@@ -1,96 +1,132 @@
 //! Other shapes of an answer: tables, as `kubectl get` asks for them, and metadata alone.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cluster::Place;
-use crate::kinds::Column;
+use crate::kinds::{Column, columns};
+use crate::status::Status;
 
-/// The shape that the `Accept` header asks for.
+/// What each row of a table carries of its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    Whole,
-    Table,
+pub(crate) enum Include {
+    Nothing,
     Metadata,
+    Object,
 }
 
-impl Shape {
-    /// The first known shape of the header; anything else is answered with whole JSON.
-    pub(crate) fn of(accept: &str) -> Self {
-        for option in accept.split(',') {
-            let has = |wanted: &str| option.split(';').any(|part| part.trim() == wanted);
-            // Tables in the beta version look the same; their name would differ.
-            if has("as=Table") && has("v=v1") {
-                return Self::Table;
-            }
-            if has("as=PartialObjectMetadata") || has("as=PartialObjectMetadataList") {
-                return Self::Metadata;
-            }
-            if option.trim().starts_with("application/json") && !option.contains("as=") {
-                return Self::Whole;
-            }
+impl Include {
+    pub(crate) fn parse(text: &str) -> Result<Self, Status> {
+        match text {
+            "None" => Ok(Self::Nothing),
+            "" | "Metadata" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            other => Err(Status::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', \
+                 'Object', 'None', or empty"
+            ))),
         }
-        Self::Whole
     }
 }
 
 /// An object's metadata, as an object of its own.
-pub(crate) fn metadata_only(object: &Value) -> Value {
-    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})
+pub(crate) fn metadata_only(object: &Value, api_version: &str) -> Value {
+    json!({"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": object["metadata"]})
 }
 
-/// A table of objects; `include` is what each row carries of its object: `None`, `Metadata` or `Object`.
+/// A table of objects.
 pub(crate) fn table<'a>(
     place: &Place,
     objects: impl Iterator<Item = &'a Value>,
     metadata: &Value,
-    include: &str,
+    (api_version, include): (&str, Include),
     now: Timestamp,
 ) -> Value {
-    let none = Vec::new();
-    let columns = place.version().map_or(&none, |version| &version.columns);
-    let ages = columns
-        .iter()
-        .any(|column| column.kind == "date" && column.name == "Age");
-    let mut definitions = vec![definition("Name", "string", "name", 0)];
-    definitions.extend(
-        columns
-            .iter()
-            .map(|column| definition(&column.name, &column.kind, "", column.priority)),
-    );
-    if !ages {
-        definitions.push(definition("Age", "string", "", 0));
-    }
-    let rows: Vec<_> = objects
-        .map(|object| {
-            let mut cells = vec![object["metadata"]["name"].clone()];
-            cells.extend(columns.iter().map(|column| cell(column, object, now)));
-            if !ages {
-                cells.push(json!(age(object["metadata"]["creationTimestamp"].as_str(), now)));
-            }
-            let mut row = json!({"cells": cells});
-            match include {
-                "None" => {}
-                "Object" => row["object"] = object.clone(),
-                _ => row["object"] = metadata_only(object),
-            }
-            row
-        })
-        .collect();
+    let columns = Columns::of(place);
+    let row = |object: &Value| {
+        let object_shown = match include {
+            Include::Nothing => Value::Null,
+            Include::Metadata => metadata_only(object, api_version),
+            Include::Object => object.clone(),
+        };
+        json!({"cells": columns.cells(object, now), "object": object_shown})
+    };
+    let rows: Vec<_> = objects.map(row).collect();
     json!({
-        "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-        "columnDefinitions": definitions, "rows": rows,
+        "kind": "Table", "apiVersion": api_version, "metadata": metadata,
+        "columnDefinitions": columns.definitions(), "rows": rows,
     })
 }
 
-fn definition(name: &str, kind: &str, format: &str, priority: i64) -> Value {
-    json!({"name": name, "type": kind, "format": format, "description": "", "priority": priority})
+/// A table that goes on: the columns are known from the one before.
+pub(crate) fn without_header(mut table: Value) -> Value {
+    table["columnDefinitions"] = Value::Null;
+    table
 }
 
-fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
+enum Columns<'a> {
+    BuiltIn(&'static [columns::Column]),
+    Custom(&'a [Column]),
+}
+
+impl<'a> Columns<'a> {
+    fn of(place: &'a Place) -> Self {
+        if place.kind.custom {
+            Self::Custom(place.version().map_or(&[], |version| version.columns.as_slice()))
+        } else {
+            Self::BuiltIn(columns::of(&place.kind))
+        }
+    }
+
+    fn definitions(&self) -> Vec<Value> {
+        match self {
+            Self::BuiltIn(columns) => columns
+                .iter()
+                .map(|column| definition(column.name, column.kind, column.format(), "", column.priority))
+                .collect(),
+            Self::Custom(columns) => {
+                let mut all = vec![definition("Name", "string", "name", "", 0)];
+                all.extend(columns.iter().map(custom_definition));
+                if columns.is_empty() {
+                    all.push(definition("Age", "date", "", "", 0));
+                }
+                all
+            }
+        }
+    }
+
+    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        match self {
+            Self::BuiltIn(columns) => columns.iter().map(|column| column.cell(object, now)).collect(),
+            Self::Custom(columns) => {
+                let mut all = vec![object["metadata"]["name"].clone()];
+                all.extend(columns.iter().map(|column| custom_cell(column, object, now)));
+                if columns.is_empty() {
+                    all.push(json!(columns::age(&object["metadata"]["creationTimestamp"], now)));
+                }
+                all
+            }
+        }
+    }
+}
+
+fn definition(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> Value {
+    json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority})
+}
+
+fn custom_definition(column: &Column) -> Value {
+    let description = format!(
+        "Custom resource definition column (in JSONPath format): {}",
+        column.path
+    );
+    definition(&column.name, &column.kind, "", &description, column.priority)
+}
+
+fn custom_cell(column: &Column, object: &Value, now: Timestamp) -> Value {
     let value = find(object, &column.path);
     match (column.kind.as_str(), value) {
-        ("date", value) => json!(age(value.as_str(), now)),
+        (_, Value::Null) => Value::Null,
+        ("date", value) => json!(columns::age(value, now)),
         ("string", Value::Object(_) | Value::Array(_) | Value::Bool(_) | Value::Number(_)) => {
             json!(value.to_string())
         }
@@ -121,19 +157,6 @@ fn find<'a>(object: &'a Value, path: &str) -> &'a Value {
     value
 }
 
-fn age(since: Option<&str>, now: Timestamp) -> String {
-    let Some(since) = since.and_then(|text| text.parse::<Timestamp>().ok()) else {
-        return "<unknown>".into();
-    };
-    let seconds = now.duration_since(since).max(SignedDuration::ZERO).as_secs();
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..7_200 => format!("{}m", seconds / 60),
-        7_200..172_800 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,20 +167,5 @@ mod tests {
         assert_eq!(find(&object, ".a.b\\.c[0].d"), &json!(1));
         assert_eq!(find(&object, ".a.x"), &Value::Null);
         assert_eq!(find(&object, ".a[?(@.x==1)].y"), &Value::Null);
-    }
-
-    #[test]
-    fn ages_are_short() {
-        let now = "2020-01-03T00:00:00Z".parse().unwrap();
-        for (since, text) in [
-            ("2020-01-02T23:59:50Z", "10s"),
-            ("2020-01-02T23:50:00Z", "10m"),
-            ("2020-01-02T14:00:00Z", "10h"),
-            ("2019-12-24T00:00:00Z", "10d"),
-            ("2020-01-04T00:00:00Z", "0s"),
-            ("nonsense", "<unknown>"),
-        ] {
-            assert_eq!(age(Some(since), now), text);
-        }
     }
 }

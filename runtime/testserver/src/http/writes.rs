@@ -10,9 +10,10 @@ use crate::cluster::Place;
 use crate::http::requests::Call;
 use crate::http::{Api, lock};
 use crate::objects::deletion::Deleted;
+use crate::objects::managed::tracking;
 use crate::objects::patching::Patch;
 use crate::objects::writing::{Draft, How, Scope};
-use crate::status::Status;
+use crate::status::{Cause, Status};
 
 /// How often a write is begun anew because its object has changed meanwhile, as in the real server.
 const ATTEMPTS: usize = 5;
@@ -22,7 +23,7 @@ type Written = (bool, Arc<Value>);
 
 impl Api {
     pub(super) async fn create(&self, call: &Call, place: &Place, object: Value) -> Result<Arc<Value>, Status> {
-        let how = call.how(Scope::Main)?;
+        let how = how(call, Scope::Main, "CreateOptions", Vec::new())?;
         let draft = lock(&self.cluster).draft_new(place, object, how)?;
         let created = self.admit(call, draft).await?;
         // Nothing was there to change meanwhile.
@@ -37,7 +38,14 @@ impl Api {
         scope: Scope,
         object: &Value,
     ) -> Result<Written, Status> {
-        self.change(call, place, name, scope, |current, _| {
+        let how = how(call, scope, "UpdateOptions", Vec::new())?;
+        if self.is_missing(place, name) && place.kind.traits.created_by_update && scope == Scope::Main {
+            named_by_path(object, name)?;
+            let draft = lock(&self.cluster).draft_new(place, object.clone(), how)?;
+            let created = self.admit(call, draft).await?;
+            return Ok((true, created.ok_or_else(|| Status::of_code(409))?));
+        }
+        self.change(call, place, name, how, |current| {
             // Of a replaced object the identity is a precondition; in a patch it is just an immutable field.
             let (wanted, found) = (&object["metadata"]["uid"], &current["metadata"]["uid"]);
             if wanted.as_str().is_some_and(|uid| !uid.is_empty()) && wanted != found {
@@ -58,10 +66,26 @@ impl Api {
         scope: Scope,
         patch: &Patch,
     ) -> Result<Written, Status> {
-        self.change(call, place, name, scope, |current, how| {
-            patch.apply(current, place, how)
-        })
-        .await
+        let faults = patch.check_options(call.query.get("fieldManager"), !call.query.get("force").is_empty());
+        let mut how = how(call, scope, "PatchOptions", faults)?;
+        how.applies = patch.is_applied();
+        if how.applies && scope == Scope::Main && self.is_missing(place, name) {
+            let object = patch.create(place, name, &how)?;
+            let draft = lock(&self.cluster).draft_new(place, object, how.clone())?;
+            match self.admit(call, draft).await {
+                // Somebody else was quicker.
+                Err(status) if status.reason == "AlreadyExists" => {}
+                created => return Ok((true, created?.ok_or_else(|| Status::of_code(409))?)),
+            }
+        }
+        let applied = how.clone();
+        self.change(call, place, name, how, |current| patch.apply(current, place, &applied))
+            .await
+    }
+
+    fn is_missing(&self, place: &Place, name: &str) -> bool {
+        let cluster = lock(&self.cluster);
+        cluster.store.get(&place.kind.key(), &place.namespace, name).is_none()
     }
 
     async fn change(
@@ -69,12 +93,11 @@ impl Api {
         call: &Call,
         place: &Place,
         name: &str,
-        scope: Scope,
-        make: impl Fn(&Value, &How) -> Result<Value, Status>,
+        how: How,
+        make: impl Fn(&Value) -> Result<Value, Status>,
     ) -> Result<Written, Status> {
-        let how = call.how(scope)?;
         for _ in 0..ATTEMPTS {
-            let draft = lock(&self.cluster).draft_change(place, name, how.clone(), |current| make(current, &how))?;
+            let draft = lock(&self.cluster).draft_change(place, name, how.clone(), &make)?;
             if let Some(object) = self.admit(call, draft).await? {
                 return Ok((false, object));
             }
@@ -89,12 +112,10 @@ impl Api {
     /// Takes a draft through the admission chain and stores it; nothing if its object has changed meanwhile.
     async fn admit(&self, call: &Call, mut draft: Draft) -> Result<Option<Arc<Value>>, Status> {
         let (place, current, how) = (draft.place.clone(), draft.current.clone(), draft.how.clone());
-        let (operation, options) = if current.is_none() {
-            (Operation::Create, "CreateOptions")
-        } else if call.method == http::Method::PATCH {
-            (Operation::Update, "PatchOptions")
-        } else {
-            (Operation::Update, "UpdateOptions")
+        // Patches come as updates too.
+        let (operation, options) = match current {
+            None => (Operation::Create, "CreateOptions"),
+            Some(_) => (Operation::Update, "UpdateOptions"),
         };
         let mut options = json!({"kind": options, "apiVersion": "meta.k8s.io/v1"});
         if how.dry_run {
@@ -158,5 +179,28 @@ impl Api {
         admission::mutate(&self.cluster, &attempt, &mut Value::Null).await?;
         admission::validate(&self.cluster, &attempt, &Value::Null).await?;
         lock(&self.cluster).delete(place, name, options, dry_run)
+    }
+}
+
+/// How a request wants to write, if its options hold; the faults are those found already.
+fn how(call: &Call, scope: Scope, options: &str, mut faults: Vec<Cause>) -> Result<How, Status> {
+    faults.extend(tracking::check_manager(call.query.get("fieldManager")));
+    if faults.is_empty() {
+        call.how(scope)
+    } else {
+        Err(Status::invalid_options(options, &faults))
+    }
+}
+
+/// Whether an object that an update is to create has the name of the path.
+fn named_by_path(object: &Value, name: &str) -> Result<(), Status> {
+    match object["metadata"]["name"].as_str() {
+        Some(given) if given == name => Ok(()),
+        Some(given) if !given.is_empty() => Err(Status::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        ))),
+        _ => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
     }
 }

@@ -1,7 +1,14 @@
 //! What the server serves: the table of built-in kinds, and the shape that custom ones take too.
 
-pub(crate) mod built_in;
+pub(crate) mod addresses;
+mod built_in;
+pub(crate) mod columns;
 pub(crate) mod crds;
+pub(crate) mod defaults;
+pub(crate) mod paths;
+pub(crate) mod representations;
+pub(crate) mod rules;
+pub(crate) mod unserved;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,6 +78,8 @@ pub(crate) struct Column {
 pub(crate) enum Naming {
     Subdomain,
     Label,
+    /// A label that starts with a letter.
+    ServiceLabel,
     PathSegment,
 }
 
@@ -81,17 +90,23 @@ pub(crate) struct Traits {
     pub(crate) generation: bool,
     /// Whether an update may come without a resource version.
     pub(crate) unconditional: bool,
+    /// Whether an update of an object that does not exist creates it.
+    pub(crate) created_by_update: bool,
     pub(crate) naming: Naming,
     /// The status of a new object, as JSON text.
     pub(crate) initial_status: Option<&'static str>,
+    /// The group whose kind of the same plural keeps the objects, if not its own.
+    pub(crate) stored_as: Option<&'static str>,
 }
 
 impl Traits {
     pub(crate) const CUSTOM: Self = Self {
         generation: true,
         unconditional: false,
+        created_by_update: false,
         naming: Naming::Subdomain,
         initial_status: None,
+        stored_as: None,
     };
 }
 
@@ -122,7 +137,22 @@ impl Kind {
         }
     }
 
+    /// The `apiVersion` that stored objects have.
+    pub(crate) fn stored_api_version(&self) -> String {
+        match self.traits.stored_as {
+            None => self.api_version(&self.storage),
+            Some("") => self.storage.clone(),
+            Some(group) => format!("{group}/{}", self.storage),
+        }
+    }
+
+    /// Where objects of this kind are kept.
     pub(crate) fn key(&self) -> Key {
+        let group = self.traits.stored_as.unwrap_or(&self.group);
+        (group.to_owned(), self.plural.clone())
+    }
+
+    fn name(&self) -> Key {
         (self.group.clone(), self.plural.clone())
     }
 }
@@ -138,7 +168,7 @@ pub(crate) struct Kinds {
 
 impl Kinds {
     pub(crate) fn built_in() -> Self {
-        let kinds = built_in::kinds().map(|kind| (kind.key(), Arc::new(kind)));
+        let kinds = built_in::kinds().map(|kind| (kind.name(), Arc::new(kind)));
         Self {
             by_key: kinds.collect(),
         }
@@ -164,7 +194,7 @@ impl Kinds {
     }
 
     pub(crate) fn insert(&mut self, kind: Kind) {
-        self.by_key.insert(kind.key(), Arc::new(kind));
+        self.by_key.insert(kind.name(), Arc::new(kind));
     }
 
     pub(crate) fn remove(&mut self, key: &Key) {

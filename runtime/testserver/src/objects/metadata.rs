@@ -17,6 +17,9 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
      start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const SERVICE_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+     alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+     validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
      '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex \
      used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
@@ -69,8 +72,7 @@ pub(crate) fn tidy(metadata: &mut Map<String, Value>) {
         Value::String(text) => !text.is_empty(),
         _ => true,
     });
-    // Neither is kept: nobody reads them from a test server, and a stale value would only mislead.
-    metadata.remove("managedFields");
+    // Servers have long given up telling it.
     metadata.remove("selfLink");
     if let Some(Value::Array(list)) = metadata.get_mut("finalizers") {
         let mut seen = Vec::new();
@@ -151,8 +153,12 @@ pub(crate) fn check_name(name: &str, naming: Naming) -> Option<String> {
     match naming {
         Naming::Subdomain if name.len() > 253 => Some("must be no more than 253 bytes".into()),
         Naming::Subdomain => (!is_subdomain(name)).then(|| SUBDOMAIN.into()),
-        Naming::Label if name.len() > 63 => Some("must be no more than 63 bytes".into()),
+        Naming::Label | Naming::ServiceLabel if name.len() > 63 => Some("must be no more than 63 bytes".into()),
         Naming::Label => (!is_dns_label(name)).then(|| LABEL.into()),
+        Naming::ServiceLabel => {
+            let lettered = name.starts_with(|c: char| c.is_ascii_lowercase());
+            (!lettered || !is_dns_label(name)).then(|| SERVICE_LABEL.into())
+        }
         Naming::PathSegment => match name {
             "." | ".." => Some(format!("may not be '{name}'")),
             _ => name
@@ -190,6 +196,12 @@ pub(crate) fn check_qualified(key: &str) -> Option<String> {
     }
 }
 
+/// Why a text is no label, if so.
+pub(crate) fn check_label(text: &str) -> Option<String> {
+    check_name(text, Naming::Label).filter(|_| !text.is_empty())
+}
+
+/// Why a text is no value of a label, if so.
 pub(crate) fn check_label_value(value: &str) -> Option<String> {
     if value.len() > 63 {
         Some("must be no more than 63 bytes".into())

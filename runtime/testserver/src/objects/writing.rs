@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::access;
+use crate::admission::configurations;
 use crate::cluster::{Cluster, Place};
-use crate::kinds::crds;
+use crate::kinds::{addresses, crds, defaults, representations, rules};
 use crate::objects::identity::{check_identity, check_preconditions};
+use crate::objects::managed::tracking;
 use crate::objects::metadata;
 use crate::schema;
 use crate::status::Status;
@@ -57,6 +59,8 @@ pub(crate) struct How {
     pub(crate) validation: FieldValidation,
     /// Who manages the fields that are written; empty for the set-up of a test.
     pub(crate) manager: String,
+    /// Whether a configuration is applied, which settles who manages its fields.
+    pub(crate) applies: bool,
     /// Whether fields of other managers are taken over when a configuration is applied.
     pub(crate) force: bool,
 }
@@ -107,11 +111,10 @@ impl Cluster {
         self.commit(draft).map(Option::unwrap_or_default)
     }
 
-    /// The first step of creating: the object with what the server decides about it.
-    pub(crate) fn draft_new(&mut self, place: &Place, mut object: Value, how: How) -> Result<Draft, Status> {
+    /// The first step of creating: the object without what it may not decide.
+    pub(crate) fn draft_new(&self, place: &Place, mut object: Value, how: How) -> Result<Draft, Status> {
         let kind = &place.kind;
         check_identity(place, &mut object)?;
-        let now = json!(self.now());
         let metadata = metadata_of(&mut object);
         if metadata
             .get("resourceVersion")
@@ -127,33 +130,13 @@ impl Cluster {
             metadata.remove(field);
         }
         metadata::tidy(metadata);
-        let prefix = metadata.get("generateName").and_then(Value::as_str).map(str::to_owned);
-        let generated = !metadata.contains_key("name") && prefix.is_some();
-        if let Some(prefix) = prefix.filter(|_| generated) {
-            // The server cuts the prefix, so that five more characters fit.
-            let prefix: String = prefix.chars().take(58).collect();
-            metadata.insert("name".into(), json!(format!("{prefix}{}", self.next_suffix())));
-        }
-        let metadata = metadata_of(&mut object);
-        metadata.insert("creationTimestamp".into(), now);
-        metadata.insert("uid".into(), json!(self.next_uid()));
-        if kind.traits.generation {
-            metadata.insert("generation".into(), json!(1));
-        }
         if kind.namespaced {
             metadata.insert("namespace".into(), json!(place.namespace));
         }
         let name = name_of(&object);
         if kind.namespaced {
-            self.check_namespace(place, &name)?;
-        }
-        if place.version()?.status
-            && let Some(fields) = object.as_object_mut()
-        {
-            fields.remove("status");
-            if let Some(status) = kind.traits.initial_status {
-                fields.insert("status".into(), serde_json::from_str(status).unwrap_or_default());
-            }
+            let prefix = object["metadata"]["generateName"].as_str().unwrap_or_default();
+            self.check_namespace(place, if name.is_empty() { prefix } else { &name })?;
         }
         let place = place.clone();
         let mut draft = Draft {
@@ -165,6 +148,7 @@ impl Cluster {
             warnings: Vec::new(),
         };
         decode(&mut draft)?;
+        tracking::track(&mut draft, &self.now())?;
         Ok(draft)
     }
 
@@ -194,11 +178,15 @@ impl Cluster {
         };
         restrain(&mut draft)?;
         decode(&mut draft)?;
+        tracking::track(&mut draft, &self.now())?;
         Ok(draft)
     }
 
     /// The second step of a write, after objects were mutated on their way: everything that is to hold of them.
-    pub(crate) fn check(&self, draft: &mut Draft) -> Result<(), Status> {
+    pub(crate) fn check(&mut self, draft: &mut Draft) -> Result<(), Status> {
+        if draft.current.is_none() {
+            self.fill(draft)?;
+        }
         restrain(draft)?;
         let kind = Arc::clone(&draft.place.kind);
         let current = draft.current.clone();
@@ -219,10 +207,10 @@ impl Cluster {
                 old => schema::check(schema, object, old.as_deref()),
             });
         }
-        if kind.plural == "namespaces" && kind.group.is_empty() {
-            let name = json!(name_of(object));
-            metadata_of(object).entry("labels").or_insert_with(|| json!({}))["kubernetes.io/metadata.name"] = name;
-        }
+        defaults::complete(&draft.place, current.as_deref(), object);
+        addresses::allocate(self, &draft.place, current.as_deref(), object, &mut causes);
+        causes.extend(rules::validate(&draft.place, current.as_deref(), object));
+        causes.extend(configurations::faults(&kind, object));
         causes.extend(access::validation::faults(&kind, object, current.as_deref()));
         if crds::is_crd(&kind) {
             causes.extend(crds::complete(object, current.as_deref(), &self.now()));
@@ -232,6 +220,42 @@ impl Cluster {
         } else {
             Err(Status::invalid(&kind, &name_of(object), &causes))
         }
+    }
+
+    /// Gives a new object what the server decides about it, whatever was asked for or added on its way.
+    fn fill(&mut self, draft: &mut Draft) -> Result<(), Status> {
+        let (place, object) = (&draft.place, &mut draft.object);
+        let kind = &place.kind;
+        let (now, uid) = (json!(self.now()), json!(self.next_uid()));
+        let metadata = metadata_of(object);
+        for field in KEPT {
+            metadata.remove(field);
+        }
+        metadata::tidy(metadata);
+        let prefix = metadata.get("generateName").and_then(Value::as_str);
+        if let Some(prefix) = prefix.filter(|_| !metadata.contains_key("name")) {
+            // The server cuts the prefix, so that five more characters fit.
+            let prefix: String = prefix.chars().take(58).collect();
+            metadata.insert("name".into(), json!(format!("{prefix}{}", self.next_suffix())));
+        }
+        metadata.insert("creationTimestamp".into(), now);
+        metadata.insert("uid".into(), uid);
+        if kind.traits.generation {
+            metadata.insert("generation".into(), json!(1));
+        }
+        if kind.namespaced {
+            metadata.insert("namespace".into(), json!(place.namespace));
+        }
+        if place.version()?.status
+            && let Some(fields) = object.as_object_mut()
+        {
+            fields.remove("status");
+            if let Some(status) = kind.traits.initial_status {
+                fields.insert("status".into(), serde_json::from_str(status).unwrap_or_default());
+            }
+        }
+        draft.name = name_of(object);
+        Ok(())
     }
 
     /// The last step of a write; nothing if the object has changed since the draft was made.
@@ -259,7 +283,7 @@ impl Cluster {
         if stored["metadata"]["resourceVersion"] != current["metadata"]["resourceVersion"] {
             return Ok(None);
         }
-        if object == *current {
+        if object == *current || tracking::differ_in_times_only(&object, &current) {
             return Ok(Some(current));
         }
         if kind.traits.generation && content_differs(&current, &object, place.version()?.status) {
@@ -282,7 +306,7 @@ impl Cluster {
 
     fn put(&mut self, place: &Place, mut object: Value) -> Arc<Value> {
         let kind = &place.kind;
-        object["apiVersion"] = json!(kind.api_version(&kind.storage));
+        representations::convert(&mut object, &kind.stored_api_version());
         let stored = self.store.put(&kind.key(), object);
         self.served_anew(place, &stored);
         access::changed(self, kind, &stored);
@@ -323,6 +347,9 @@ impl Cluster {
 
 /// Gives an object the form of its kind: unknown fields go, defaults come.
 pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
+    configurations::check_form(&draft.place.kind, &draft.object)?;
+    // What is filled in here belongs to who writes, unlike what is decided later.
+    defaults::complete(&draft.place, draft.current.as_deref(), &mut draft.object);
     let Some(schema) = &draft.place.version()?.schema else {
         return Ok(());
     };
@@ -338,6 +365,15 @@ pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
     Ok(())
 }
 
+/// Gives an object the form of its kind again, after admission has changed it; otherwise, why it has none.
+pub(crate) fn form(place: &Place, current: Option<&Value>, object: &mut Value) -> Result<(), String> {
+    if let Some(schema) = place.kind.version(&place.version).and_then(|version| version.schema.as_ref()) {
+        schema::decode(schema, object).map_err(|cause| cause.to_string())?;
+    }
+    defaults::complete(place, current, object);
+    Ok(())
+}
+
 /// Takes back what a request for a part of an object changed in the rest of it.
 fn restrain(draft: &mut Draft) -> Result<(), Status> {
     let Some(current) = &draft.current else {
@@ -347,6 +383,7 @@ fn restrain(draft: &mut Draft) -> Result<(), Status> {
     if scope == Scope::Status {
         let mut whole = Value::clone(current);
         copy_field(object, &mut whole, "status");
+        copy_field(&object["metadata"], &mut whole["metadata"], "managedFields");
         *object = whole;
     }
     if scope == Scope::Main && draft.place.version()?.status {
