@@ -4,8 +4,27 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+/// How two answers differ: in their codes, else in what they are, else in the places where they differ.
+pub(crate) fn of_answers(embedded: &Value, real: &Value) -> Vec<String> {
+    let said = |answer: &Value| {
+        format!(
+            "{} {}",
+            answer["code"],
+            answer["body"]["message"].as_str().unwrap_or_default()
+        )
+    };
+    if embedded["code"] != real["code"] {
+        return vec![format!("code: embedded {}, real {}", said(embedded), said(real))];
+    }
+    let kinds = [embedded, real].map(|answer| &answer["body"]["kind"]);
+    if kinds[0] != kinds[1] {
+        return vec![format!("kind: embedded {}, real {}", kinds[0], kinds[1])];
+    }
+    differences(embedded, real)
+}
+
 /// The places where the embedded server's answer is not that of the real one.
-pub(crate) fn differences(embedded: &Value, real: &Value) -> Vec<String> {
+fn differences(embedded: &Value, real: &Value) -> Vec<String> {
     let mut found = Vec::new();
     differ("", Some(embedded), Some(real), &mut found);
     found
@@ -124,6 +143,18 @@ mod tests {
             ]
         );
         assert_eq!(differences(&theirs, &ours).len(), 4);
+    }
+
+    #[test]
+    fn answers_of_different_codes_are_not_compared_further() {
+        let ours = json!({"code": 404, "body": {"kind": "Status", "message": "none"}});
+        let theirs = json!({"code": 200, "body": {"kind": "Pod", "spec": {}}});
+        assert_eq!(of_answers(&ours, &theirs), ["code: embedded 404 none, real 200 "]);
+        let status = json!({"code": 200, "body": {"kind": "Status"}});
+        assert_eq!(of_answers(&status, &theirs), [r#"kind: embedded "Status", real "Pod""#]);
+        let other = json!({"code": 200, "body": {"kind": "Pod", "spec": 1}});
+        assert_eq!(of_answers(&other, &theirs), ["/body/spec: embedded 1, real {}"]);
+        assert!(of_answers(&theirs, &theirs).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Request;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::checks::{Check, Expect, Step};
 use crate::compare;
@@ -67,7 +67,8 @@ pub(crate) async fn hold(server: &Server, check: &Check, place: &str) -> Convers
     };
     let mut conversation = Conversation::default();
     let mut normaliser = Normaliser::new(check.managed_fields);
-    if let Err(why) = speaker.prepare(check).await {
+    let prepared = timeout(2 * PATIENCE, speaker.prepare(check)).await;
+    if let Err(why) = prepared.unwrap_or_else(|_| Err("does not answer in time".into())) {
         let step = "preparation".into();
         conversation.failed.push(Failed { step, why });
         return conversation;
@@ -85,7 +86,8 @@ pub(crate) async fn hold(server: &Server, check: &Check, place: &str) -> Convers
                 step: title.clone(),
                 why,
             };
-            let raw = match speaker.take(step).await {
+            let taken = timeout(2 * PATIENCE, speaker.take(step)).await;
+            let raw = match taken.unwrap_or_else(|_| Err("does not answer in time".into())) {
                 Ok(Some(raw)) => raw,
                 Ok(None) => continue,
                 Err(why) => {
@@ -253,10 +255,11 @@ impl Speaker<'_> {
         method: &str,
         path: &str,
     ) -> Result<http::Response<kopf_runtime::kube::client::Body>, String> {
-        let path = self.filled(path).replace(' ', "%20");
+        let path = self.filled(path);
         if path.contains('{') {
             return Err(format!("cannot be asked for {path}: a variable is unknown"));
         }
+        let path = encoded(&path);
         let watching = if step.watch.is_none() {
             ""
         } else if path.contains('?') {
@@ -335,6 +338,15 @@ impl Speaker<'_> {
             other => other.clone(),
         }
     }
+}
+
+/// A path in which blanks and what else may not stand in a path is encoded.
+fn encoded(path: &str) -> String {
+    let encoded = path.chars().map(|c| match c {
+        ' ' | '<' | '>' | '"' | '^' | '`' | '|' | '\\' => format!("%{:02X}", u32::from(c)),
+        other => other.to_string(),
+    });
+    encoded.collect()
 }
 
 /// Reads the events that a step asks for.

@@ -108,7 +108,7 @@ async fn run(check: &Check, number: usize, real: Option<&Server>) -> Outcome {
     if let Some(theirs) = &theirs {
         note(theirs, "real", &mut faults);
         for (ours, theirs) in ours.answers.iter().zip(&theirs.answers) {
-            let differences = compare::differences(&comparable(check, ours), &comparable(check, theirs));
+            let differences = compare::of_answers(&comparable(check, ours), &comparable(check, theirs));
             faults.extend(
                 differences
                     .into_iter()
