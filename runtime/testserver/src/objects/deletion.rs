@@ -69,6 +69,7 @@ impl Cluster {
             let served = crds::kind_of(&last).key();
             self.kinds.remove(&served);
             self.store.end(&served);
+            self.settle_others(&last);
         }
         if kind.namespaced {
             self.release("", "namespaces", namespace);

@@ -213,13 +213,20 @@ impl Cluster {
         causes.extend(configurations::faults(&kind, object));
         causes.extend(access::validation::faults(&kind, object, current.as_deref()));
         if crds::is_crd(&kind) {
-            causes.extend(crds::complete(object, current.as_deref(), &self.now()));
+            crds::set_defaults(object);
+            // A status is taken as it is written.
+            if draft.how.scope != Scope::Status {
+                causes.extend(crds::faults(object, current.as_deref()));
+            }
         }
-        if causes.is_empty() {
-            Ok(())
-        } else {
-            Err(Status::invalid(&kind, &name_of(object), &causes))
+        if !causes.is_empty() {
+            return Err(Status::invalid(&kind, &name_of(object), &causes));
         }
+        if crds::is_crd(&kind) {
+            crds::check_served(object)?;
+            self.settle(object);
+        }
+        Ok(())
     }
 
     /// Gives a new object what the server decides about it, whatever was asked for or added on its way.
@@ -308,7 +315,9 @@ impl Cluster {
         let kind = &place.kind;
         representations::convert(&mut object, &kind.stored_api_version());
         let stored = self.store.put(&kind.key(), object);
-        self.served_anew(place, &stored);
+        if crds::is_crd(kind) {
+            self.serve(&stored);
+        }
         access::changed(self, kind, &stored);
         place.present(&stored)
     }
@@ -331,17 +340,6 @@ impl Cluster {
             return Err(status);
         }
         Ok(())
-    }
-
-    /// A stored CRD changes what is served.
-    fn served_anew(&mut self, place: &Place, stored: &Value) {
-        if crds::is_crd(&place.kind) {
-            let kind = crds::kind_of(stored);
-            if self.kinds.get(&kind.group, &kind.plural).is_none() {
-                self.store.begin(&kind.key());
-            }
-            self.kinds.insert(kind);
-        }
     }
 }
 

@@ -97,6 +97,18 @@ fn is_date_time(text: &str) -> bool {
     is_date(date) && parts.is_some_and(|parts| &parts[1] <= "23" && &parts[2] <= "59" && &parts[3] <= "59")
 }
 
+/// Units, each with the words for it; longer words may follow the last one.
+const UNITS: [&[&str]; 8] = [
+    &["ns", "nano"],
+    &["us", "µs", "micro"],
+    &["ms", "milli"],
+    &["s", "sec"],
+    &["m", "min"],
+    &["h", "hr", "hour"],
+    &["d", "day"],
+    &["w", "wk", "week"],
+];
+
 /// Numbers with units, somewhere in the text.
 fn is_duration(text: &str) -> bool {
     if matches!(text, "0" | "+0" | "-0") {
@@ -106,16 +118,6 @@ fn is_duration(text: &str) -> bool {
     if number.as_ref().as_ref().is_ok_and(|pattern| pattern.is_match(text)) {
         return true;
     }
-    const UNITS: [&[&str]; 8] = [
-        &["ns", "nano"],
-        &["us", "µs", "micro"],
-        &["ms", "milli"],
-        &["s", "sec"],
-        &["m", "min"],
-        &["h", "hr", "hour"],
-        &["d", "day"],
-        &["w", "wk", "week"],
-    ];
     let words = pattern(r"[0-9]+\s*([A-Za-zµ]+)");
     let Ok(words) = words.as_ref() else {
         return false;
@@ -137,6 +139,8 @@ fn is_hostname(text: &str) -> bool {
         && name.as_ref().as_ref().is_ok_and(|name| name.is_match(text))
 }
 
+const ATOM: &str = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x{80}-\x{10ffff}-]+";
+
 /// An address, with or without a name before it.
 fn is_email(text: &str) -> bool {
     let address = match text.trim().strip_suffix('>').and_then(|text| text.rsplit_once('<')) {
@@ -144,7 +148,6 @@ fn is_email(text: &str) -> bool {
         Some(_) => return false,
         None => text.trim(),
     };
-    const ATOM: &str = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x{80}-\x{10ffff}-]+";
     let whole = format!(r#"^({ATOM}(\.{ATOM})*|"([^"\\]|\\.)*")@({ATOM}(\.{ATOM})*|\[[^\]]*\])$"#);
     pattern(&whole)
         .as_ref()

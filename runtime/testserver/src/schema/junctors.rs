@@ -67,7 +67,9 @@ fn one_of(branches: Vec<Outcome>, fault: &impl Fn(&str) -> Cause, outcome: &mut 
 fn all_of(branches: Vec<Outcome>, fault: &impl Fn(&str) -> Cause, outcome: &mut Outcome) {
     let valid = branches.iter().filter(|branch| branch.is_valid()).count();
     let incomplete = valid < branches.len();
-    branches.into_iter().for_each(|branch| outcome.merge(branch));
+    for branch in branches {
+        outcome.merge(branch);
+    }
     if incomplete {
         let none = if valid == 0 { ". None validated" } else { "" };
         outcome.add(fault(&format!("must validate all the schemas (allOf){none}")));

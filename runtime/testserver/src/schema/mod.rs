@@ -14,11 +14,12 @@ mod validate;
 
 use serde_json::{Map, Value};
 
-pub(crate) use decode::decode;
-use embedded::check_embedded;
-pub(crate) use lists::check_lists;
+pub(crate) use decode::{decode, prune};
+pub(crate) use embedded::{check_embedded, coerce};
+use lists::check_lists;
 pub(crate) use patterns::pattern;
-pub(crate) use validate::{validate, validate_change};
+pub(crate) use validate::validate;
+use validate::validate_change;
 
 use crate::status::Cause;
 
@@ -49,6 +50,14 @@ fn check_list_change(schema: &Value, object: &Value, old: Option<&Value>) -> Vec
     let causes = check_lists(schema, object, "");
     let tolerated = !causes.is_empty() && old.is_some_and(|old| !check_lists(schema, old, "").is_empty());
     if tolerated { Vec::new() } else { causes }
+}
+
+/// Whether a rule looks at what was there before.
+pub(crate) fn is_transition(rule: &str) -> bool {
+    pattern(r"\boldSelf\b")
+        .as_ref()
+        .as_ref()
+        .is_ok_and(|old| old.is_match(rule))
 }
 
 /// Whether a schema is one of whole resources inside of an object.

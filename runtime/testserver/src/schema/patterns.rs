@@ -27,6 +27,12 @@ fn compile(text: &str) -> Pattern {
     Regex::new(&translate(text)).map_err(|error| {
         let error = error.to_string();
         let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let reason = match reason {
+            "unclosed group" => "missing closing )",
+            "unopened group" => "unexpected )",
+            "unclosed character class" => "missing closing ]",
+            other => other,
+        };
         format!("error parsing regexp: {reason}: `{text}`")
     })
 }

@@ -46,7 +46,9 @@ impl Outcome {
     }
 
     pub(super) fn merge(&mut self, other: Self) {
-        other.causes.into_iter().for_each(|cause| self.add(cause));
+        for cause in other.causes {
+            self.add(cause);
+        }
         self.matches += other.matches;
     }
 

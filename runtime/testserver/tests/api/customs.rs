@@ -25,7 +25,7 @@ async fn a_bad_definition_is_refused() {
     let server = kopf_testserver::Server::new();
     for (path, value, field) in [
         ("/metadata/name", json!("other"), "metadata.name"),
-        ("/spec/group", json!(""), "spec.group"),
+        ("/spec/group", json!(""), "metadata.name"),
         ("/spec/scope", json!("Other"), "spec.scope"),
         ("/spec/versions/0/storage", json!(false), "spec.versions"),
         (

@@ -1,11 +1,22 @@
 //! Custom resource definitions: what the server completes in them, and the kinds they make.
 
+mod defaults;
+mod definition;
+mod keywords;
 pub(crate) mod labels;
+mod names;
+mod rules;
+mod serving;
+mod structural;
+mod subresources;
 
 use serde_json::{Value, json};
 
 use crate::kinds::{Column, Kind, STORED, Traits, Version};
-use crate::status::Cause;
+use crate::status::Status;
+
+pub(crate) use definition::faults;
+pub(crate) use names::{accept, are_accepted};
 
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";
 pub(crate) const PLURAL: &str = "customresourcedefinitions";
@@ -14,38 +25,43 @@ pub(crate) fn is_crd(kind: &Kind) -> bool {
     kind.group == GROUP && kind.plural == PLURAL
 }
 
-/// Fills in what the server decides in a CRD, after checking what it rests on.
-pub(crate) fn complete(crd: &mut Value, current: Option<&Value>, now: &str) -> Vec<Cause> {
-    let causes = validate(crd);
-    if !causes.is_empty() {
-        return causes;
-    }
+/// Fills in what a definition may leave out.
+pub(crate) fn set_defaults(crd: &mut Value) {
     let names = &mut crd["spec"]["names"];
+    if !names.is_object() {
+        *names = json!({});
+    }
     let kind = names["kind"].as_str().unwrap_or_default().to_owned();
     set_if_missing(names, "singular", json!(kind.to_lowercase()));
-    set_if_missing(names, "listKind", json!(format!("{kind}List")));
-    let names = names.clone();
+    if !kind.is_empty() {
+        set_if_missing(names, "listKind", json!(format!("{kind}List")));
+    }
     set_if_missing(&mut crd["spec"], "conversion", json!({"strategy": "None"}));
     let storage = list(&crd["spec"]["versions"])
         .iter()
         .find(|version| version["storage"] == true);
-    let storage = storage.map(|version| version["name"].clone()).unwrap_or_default();
-
-    let mut status = crd.get("status").cloned().unwrap_or_else(|| json!({}));
-    if current.is_none() {
-        status = json!({"conditions": [
-            condition("NamesAccepted", "True", "NoConflicts", "no conflicts found", now),
-            condition("Established", "True", "InitialNamesAccepted", "the initial names have been accepted", now),
-        ]});
+    let storage = storage.map(|version| version["name"].clone());
+    if !crd["status"].is_object() {
+        crd["status"] = json!({});
     }
-    status["acceptedNames"] = names;
-    let mut stored = list(&status["storedVersions"]).to_vec();
-    if !stored.contains(&storage) {
+    set_if_missing(&mut crd["status"], "acceptedNames", json!({"kind": "", "plural": ""}));
+    set_if_missing(&mut crd["status"], "conditions", json!([]));
+    let mut stored = list(&crd["status"]["storedVersions"]).to_vec();
+    if let Some(storage) = storage.filter(|storage| !stored.contains(storage)) {
         stored.push(storage);
     }
-    status["storedVersions"] = json!(stored);
-    crd["status"] = status;
-    causes
+    crd["status"]["storedVersions"] = json!(stored);
+}
+
+/// Refuses a sound definition that asks for what is not served.
+pub(crate) fn check_served(crd: &Value) -> Result<(), Status> {
+    if crd["spec"]["conversion"]["strategy"] == "Webhook" {
+        return Err(Status::not_implemented("conversion webhooks"));
+    }
+    if rules::has_rules(&crd["spec"]["versions"]) {
+        return Err(Status::not_implemented("x-kubernetes-validations"));
+    }
+    Ok(())
 }
 
 /// Notes in a CRD that its objects are being deleted.
@@ -65,7 +81,8 @@ pub(crate) fn terminating(crd: &mut Value, now: &str) {
 /// The kind that a complete CRD defines.
 pub(crate) fn kind_of(crd: &Value) -> Kind {
     let spec = &crd["spec"];
-    let names = &spec["names"];
+    // A name that another kind has is not taken, whatever the definition wants.
+    let names = &crd["status"]["acceptedNames"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let texts = |value: &Value| list(value).iter().map(&text).collect::<Vec<_>>();
     let served = list(&spec["versions"])
@@ -131,55 +148,12 @@ pub(crate) fn priority(name: &str) -> (u8, u64, u64, std::cmp::Reverse<String>) 
     (rank, major, minor, std::cmp::Reverse(name.to_owned()))
 }
 
-fn validate(crd: &Value) -> Vec<Cause> {
-    let spec = &crd["spec"];
-    let mut causes = Vec::new();
-    for (path, field) in [
-        ("spec.group", &spec["group"]),
-        ("spec.scope", &spec["scope"]),
-        ("spec.names.plural", &spec["names"]["plural"]),
-        ("spec.names.kind", &spec["names"]["kind"]),
-    ] {
-        if field.as_str().is_none_or(str::is_empty) {
-            causes.push(Cause::required(path, ""));
-        }
-    }
-    if !matches!(spec["scope"].as_str(), None | Some("Namespaced" | "Cluster")) {
-        causes.push(Cause::unsupported(
-            "spec.scope",
-            &spec["scope"],
-            &[json!("Cluster"), json!("Namespaced")],
-        ));
-    }
-    let (group, plural) = (
-        spec["group"].as_str().unwrap_or_default(),
-        spec["names"]["plural"].as_str(),
-    );
-    let wanted = format!("{}.{group}", plural.unwrap_or_default());
-    if causes.is_empty() && crd["metadata"]["name"] != *wanted {
-        let detail = "must be spec.names.plural+\".\"+spec.group";
-        causes.push(Cause::invalid("metadata.name", &crd["metadata"]["name"], detail));
-    }
-    let versions = list(&spec["versions"]);
-    if versions.iter().filter(|version| version["storage"] == true).count() != 1 {
-        let detail = "must have exactly one version marked as storage version";
-        causes.push(Cause::invalid("spec.versions", &spec["versions"], detail));
-    }
-    for (index, version) in versions.iter().enumerate() {
-        if !version["schema"]["openAPIV3Schema"].is_object() {
-            let path = format!("spec.versions[{index}].schema.openAPIV3Schema");
-            causes.push(Cause::required(path, "schemas are required"));
-        }
-    }
-    causes
-}
-
 fn condition(kind: &str, status: &str, reason: &str, message: &str, now: &str) -> Value {
     json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now})
 }
 
 fn set_if_missing(object: &mut Value, field: &str, value: Value) {
-    if object.get(field).is_none_or(Value::is_null) {
+    if object.get(field).is_none_or(|value| value.is_null() || value == "") {
         object[field] = value;
     }
 }
