@@ -139,6 +139,11 @@ impl Status {
         if !self.details.is_null() {
             value["details"] = self.details.clone();
         }
+        if self.reason.is_empty()
+            && let Some(fields) = value.as_object_mut()
+        {
+            fields.remove("reason");
+        }
         value
     }
 

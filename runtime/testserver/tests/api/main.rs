@@ -26,6 +26,12 @@ mod customs;
 /// Who asks, and what they may do.
 mod access;
 
+/// Webhooks: who is asked what, and what becomes of the answers.
+mod admission;
+
+/// The same webhooks over HTTPS.
+mod webhooks;
+
 /// What clients learn about the server.
 mod discovery;
 
