@@ -79,7 +79,7 @@ impl Api {
                 namespace: text("namespace"),
                 ..place.clone()
             };
-            match self.delete(call, &place, &text("name"), &options).await {
+            match self.delete(call, &place, (&text("name"), true), &options).await {
                 // Somebody else was faster.
                 Err(status) if status.code == 404 => {}
                 outcome => drop(outcome?),

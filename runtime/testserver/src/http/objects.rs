@@ -43,7 +43,7 @@ impl Api {
             }
             Method::DELETE if scope == Scope::Main => {
                 let options = call.delete_options()?;
-                match self.delete(call, place, name, &options).await? {
+                match self.delete(call, place, (name, false), &options).await? {
                     Deleted::Pending(object) => Ok(responses::json(200, &*object)),
                     Deleted::Gone(object) => Ok(responses::json(200, &gone(place, name, &object))),
                 }

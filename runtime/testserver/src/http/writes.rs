@@ -145,6 +145,11 @@ impl Api {
         if current.is_none() && call.method != http::Method::POST {
             access::authorize_creation(&lock(&self.cluster), &call.user, &place, &name)?;
         }
+        let attempt = Attempt {
+            // It may have been generated meanwhile; giving it another name does not change the request.
+            name: if name.is_empty() { &draft.name } else { &name },
+            ..attempt
+        };
         admission::validate(&self.cluster, &attempt, &draft.object).await?;
         for warning in &draft.warnings {
             call.warnings.add(warning);
@@ -152,11 +157,12 @@ impl Api {
         lock(&self.cluster).commit(draft)
     }
 
+    /// Deletes an object that the request names, or that is in the collection which it names.
     pub(super) async fn delete(
         &self,
         call: &Call,
         place: &Place,
-        name: &str,
+        (name, in_collection): (&str, bool),
         options: &Value,
     ) -> Result<Deleted, Status> {
         let stored = lock(&self.cluster)
@@ -168,7 +174,7 @@ impl Api {
         let attempt = Attempt {
             operation: Operation::Delete,
             place,
-            name,
+            name: if in_collection { "" } else { name },
             subresource: "",
             old: Some(&current),
             options,

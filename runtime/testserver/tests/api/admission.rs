@@ -271,8 +271,8 @@ async fn deletions_are_reviewed_with_the_old_object_alone() {
     create(&server, greeting("hello")).await;
     let asked = answer(&server, |_, request| {
         match request["oldObject"]["metadata"]["labels"]["locked"].as_str() {
-            Some(_) => json!({"allowed": false, "status": {"message": "locked"}}),
-            None => Value::Null,
+            Some(_) if request["operation"] == "DELETE" => json!({"allowed": false, "status": {"message": "locked"}}),
+            _ => Value::Null,
         }
     });
     configure(&server, "Mutating", &[("m", json!({}))]);
