@@ -1,5 +1,7 @@
 //! `tests/operator.rs`: a first test, which is the author's from then on.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -7,7 +9,7 @@ use super::expectation::expectation;
 use super::owner;
 use super::yaml::{Yaml, documents, map};
 use crate::fileset::{Class, FileSet};
-use crate::model::{Operator, Origin, Resource};
+use crate::model::{Operator, Resource};
 use crate::rustfmt::{WIDTH, version_order};
 use crate::template::fill;
 
@@ -24,17 +26,21 @@ struct Test {
     scene: Option<String>,
     edits: Option<String>,
     goes_away: bool,
-    has_crds: bool,
+    /// Namespace and name of the operator's service account, as arguments.
+    account: String,
+    /// The file in `deploy/samples`.
+    samples: String,
 }
 
 /// Names which the test takes from elsewhere.
-const TAKEN: [&str; 8] = [
+const TAKEN: [&str; 9] = [
     "Client",
     "Error",
     "Kind",
     "Reference",
     "Resource",
     "Server",
+    "User",
     "Value",
     "Option",
 ];
@@ -71,10 +77,8 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
         scene: scene(resource),
         edits: edits(&expected.edits),
         goes_away: expected.goes_away,
-        has_crds: operator
-            .resources
-            .iter()
-            .any(|resource| matches!(resource.origin, Origin::Own(_))),
+        account: format!("{:?}, {:?}", operator.deploy.namespace, operator.name),
+        samples: format!("{}.yaml", resource.module),
     };
     files.add_owned(
         Class::Seeded,
@@ -104,11 +108,16 @@ fn constant(name: &str, text: &str) -> String {
     }
 }
 
-/// The sample's namespace, unless every cluster has it.
+/// The namespaces of the samples, but for the one that every cluster has.
 fn scene(resource: &Resource) -> Option<String> {
-    let name = resource.samples[0].object["metadata"]["namespace"].as_str()?;
-    let namespace = map! { "apiVersion" => "v1", "kind" => "Namespace", "metadata" => map! { "name" => name } };
-    (name != "default").then(|| multi_line(&documents(&[namespace])))
+    let samples = resource.samples.iter();
+    let names: BTreeSet<_> = samples
+        .filter_map(|sample| sample.object["metadata"]["namespace"].as_str())
+        .filter(|&name| name != "default")
+        .collect();
+    let namespace = |name| map! { "apiVersion" => "v1", "kind" => "Namespace", "metadata" => map! { "name" => name } };
+    let namespaces: Vec<_> = names.into_iter().map(namespace).collect();
+    (!namespaces.is_empty()).then(|| multi_line(&documents(&namespaces)))
 }
 
 fn edits(then: &[Value]) -> Option<String> {

@@ -98,8 +98,10 @@ fn description(operator: &Operator) -> String {
 struct Crates {
     serde: bool,
     serde_json: bool,
-    /// There is a seeded test, which reads YAML.
+    /// There is a seeded test.
     tests: bool,
+    /// It reads YAML.
+    serde_yaml: bool,
 }
 
 impl Crates {
@@ -113,6 +115,7 @@ impl Crates {
             serde: mentions("src/", "serde::"),
             serde_json: mentions("src/", "serde_json::"),
             tests: mentions("tests/", "serde_json::"),
+            serde_yaml: mentions("tests/", "serde_yaml::"),
         }
     }
 }
@@ -140,7 +143,7 @@ fn manifest(operator: &Operator, crates: Crates) -> String {
     if crates.tests && !crates.serde_json {
         dev_dependencies.push(serde_json);
     }
-    if crates.tests {
+    if crates.serde_yaml {
         let version = quoted(&workspace_version("serde_yaml"));
         dev_dependencies.push(format!(
             "serde_yaml = {{ package = \"serde-saphyr\", version = {version}, default-features = false, features = [\"deserialize\"] }}"
@@ -169,7 +172,7 @@ fn lock(operator: &Operator, crates: Crates) -> String {
     if crates.serde_json || crates.tests {
         dependencies.push("serde_json");
     }
-    if crates.tests {
+    if crates.serde_yaml {
         dependencies.push("serde-saphyr");
     }
     dependencies.sort_unstable();

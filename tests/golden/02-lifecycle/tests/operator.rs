@@ -1,11 +1,10 @@
 //! The operator on an embedded API server: no cluster, no waiting.
 
 use std::error::Error;
-use std::fs;
 
 use kopf_runtime::kube::Client;
 use kopf_runtime::{Kind, Reference};
-use kopf_testserver::{Resource, Server};
+use kopf_testserver::{Resource, Server, User};
 use serde_json::Value;
 
 use bucketeer::generated::bucket::Bucket;
@@ -29,19 +28,17 @@ spec:
 #[tokio::test(start_paused = true)]
 async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
     let server = Server::new();
-    for manifest in manifests("deploy/crds")? {
-        server.apply(manifest)?;
-    }
-    let operator = operator().start(Client::new(server.service(), "default"));
+    server.install("deploy/all")?;
+    // With the rights of its service account, no more.
+    let account = User::service_account("bucketeer-system", "bucketeer");
+    let operator = operator().start(Client::new(server.service_as(account), "default"));
+    operator.ready().await;
 
-    let sample = manifests("deploy/samples")?
-        .into_iter()
-        .find(|object| object["apiVersion"] == KIND.api_version() && object["kind"] == KIND.kind)
-        .ok_or("deploy/samples holds no object of the kind")?;
+    let samples = server.install("deploy/samples/bucket.yaml")?;
+    let sample = samples.first().ok_or("deploy/samples/bucket.yaml is empty")?;
     let name = sample["metadata"]["name"]
         .as_str()
         .ok_or("the sample has no name")?;
-    server.apply(sample.clone())?;
     let mut object = server
         .wait_for(RESOURCE, NAMESPACE, name, is_handled)
         .await?;
@@ -69,16 +66,6 @@ fn is_handled(object: Option<&Value>) -> bool {
 /// What the operator notes on an object that it has handled.
 fn last_handled(object: &Value) -> Option<&str> {
     object["metadata"]["annotations"][LAST_HANDLED].as_str()
-}
-
-/// All objects in the files of a folder.
-fn manifests(folder: &str) -> Result<Vec<Value>, Box<dyn Error>> {
-    let mut objects = Vec::new();
-    for file in fs::read_dir(folder)? {
-        objects.extend(documents(&fs::read_to_string(file?.path())?)?);
-    }
-    objects.retain(|object| object["kind"] != "Kustomization");
-    Ok(objects)
 }
 
 fn documents(text: &str) -> Result<Vec<Value>, Box<dyn Error>> {
