@@ -80,8 +80,12 @@ pub(crate) async fn hold(server: &Server, check: &Check, place: &str) -> Convers
             step.each.clone()
         };
         for each in rounds {
+            let title = match each.as_str() {
+                "" => step.title(index),
+                each => format!("{}, for {each}", step.title(index)),
+            };
             speaker.variables.insert("each".into(), each);
-            let title = speaker.filled(&step.title(index));
+            let title = speaker.filled(&title);
             let failed = |why: String| Failed {
                 step: title.clone(),
                 why,
