@@ -29,6 +29,7 @@ use tokio::net::ToSocketAddrs;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+pub use crate::admission::network::Breakage;
 pub use crate::access::User;
 pub use crate::audit::{Audit, RecordedRequest};
 pub use crate::faults::{Chaos, Disturbance, Failure, Faults, Mischief, Traffic};
@@ -216,7 +217,7 @@ impl Server {
         if scope == Scope::Status && !place.version()?.status {
             return Err(Status::no_such_subresource());
         }
-        let patch = patching::Patch::Merge(patch);
+        let patch = patching::Patch::merge(&patch);
         let how = How {
             scope,
             ..How::default()

@@ -1,0 +1,144 @@
+//! The patch formats: merge patch, JSON patch, strategic merge patch for built-in kinds, and configurations to apply.
+
+mod configuration;
+mod json;
+mod strategic;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::cluster::Place;
+use crate::kinds::Kind;
+use crate::objects::managed::applying;
+use crate::objects::shapes::Shape;
+use crate::objects::writing::How;
+use crate::status::{Cause, Status};
+
+/// What the type of a body says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Merge,
+    Json,
+    Strategic,
+    Apply,
+}
+
+/// A patch as it was sent: what is wrong with it is told only once there is an object to be patched.
+#[derive(Debug)]
+pub(crate) struct Patch {
+    format: Format,
+    body: Bytes,
+}
+
+impl Patch {
+    pub(crate) fn parse(content_type: &str, body: &Bytes, kind: &Kind) -> Result<Self, Status> {
+        let format = match content_type.split(';').next().unwrap_or_default().trim() {
+            "application/merge-patch+json" => Format::Merge,
+            "application/json-patch+json" => Format::Json,
+            "application/strategic-merge-patch+json" if !kind.custom => Format::Strategic,
+            "application/apply-patch+yaml" => Format::Apply,
+            _ => {
+                let strategic = if kind.custom {
+                    ""
+                } else {
+                    "application/strategic-merge-patch+json, "
+                };
+                return Err(Status::unsupported_media_type(format!(
+                    "the body of the request was in an unknown format - accepted media types include: \
+                     application/json-patch+json, application/merge-patch+json, {strategic}\
+                     application/apply-patch+yaml"
+                )));
+            }
+        };
+        let body = body.clone();
+        Ok(Self { format, body })
+    }
+
+    /// A merge patch.
+    pub(crate) fn merge(patch: &Value) -> Self {
+        Self {
+            format: Format::Merge,
+            body: Bytes::from(patch.to_string()),
+        }
+    }
+
+    /// Whether it is a configuration, from which objects are also created.
+    pub(crate) fn is_applied(&self) -> bool {
+        self.format == Format::Apply
+    }
+
+    /// The options of the query that do not fit to it.
+    pub(crate) fn check_options(&self, manager: &str, force: bool) -> Vec<Cause> {
+        match (self.is_applied(), force) {
+            (true, _) if manager.is_empty() => vec![Cause::required("fieldManager", "is required for apply patch")],
+            (false, true) => vec![Cause::forbidden("force", "may not be specified for non-apply patch")],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The object after the patch.
+    pub(crate) fn apply(&self, current: &Value, place: &Place, how: &How) -> Result<Value, Status> {
+        match self.format {
+            Format::Merge => {
+                let mut object = current.clone();
+                json_patch::merge(&mut object, &parse_merge(&self.body)?);
+                Ok(object)
+            }
+            Format::Json => json::patch(current, &self.body),
+            Format::Strategic => strategic::patch(current, &self.body, Shape::of(place)),
+            Format::Apply => applying::apply(Some(current), configuration::parse(&self.body, place)?, place, how),
+        }
+    }
+
+    /// The object that a configuration makes where there is none.
+    pub(crate) fn create(&self, place: &Place, name: &str, how: &How) -> Result<Value, Status> {
+        let configuration = configuration::parse(&self.body, place)?;
+        configuration::check_new(&configuration, place, name)?;
+        applying::apply(None, configuration, place, how)
+    }
+}
+
+fn parse_merge(body: &[u8]) -> Result<Value, Status> {
+    match serde_json::from_slice(body) {
+        Ok(patch @ Value::Object(_)) => Ok(patch),
+        Ok(patch @ Value::Array(_)) => {
+            // The patch replaces the object, which then is none.
+            let detail = "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of \
+                          type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; \
+                          Kind string \"json:\\\"kind,omitempty\\\"\" }";
+            Err(invalid_patch(&patch.to_string(), detail))
+        }
+        _ => Err(Status::bad_request("Invalid JSON Patch")),
+    }
+}
+
+/// A patch whose result is no object.
+fn invalid_patch(patch: &str, detail: &str) -> Status {
+    let cause = Cause::invalid("patch", &json!(patch), detail);
+    let mut status = Status::new(422, "Invalid", format!(" \"\" is invalid: patch: {}", cause.message));
+    let causes = json!([{"reason": cause.reason, "message": cause.message, "field": cause.field}]);
+    status.details = json!({"causes": causes});
+    status
+}
+
+/// What a text that should be JSON is instead, in the words of the real server's decoder.
+fn no_json(error: &serde_json::Error) -> Status {
+    Status::bad_request(if error.is_eof() {
+        "unexpected end of JSON input".into()
+    } else {
+        error.to_string()
+    })
+}
+
+/// A value of another type than the one wanted, in the words of the real server's decoder.
+fn not_a(wanted: &str, value: &Value) -> String {
+    let found = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    format!("json: cannot unmarshal {found} into Go value of type {wanted}")
+}
