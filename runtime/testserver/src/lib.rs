@@ -29,8 +29,8 @@ use tokio::net::ToSocketAddrs;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use crate::admission::network::Breakage;
 pub use crate::access::User;
+pub use crate::admission::network::Breakage;
 pub use crate::audit::{Audit, RecordedRequest};
 pub use crate::faults::{Chaos, Disturbance, Failure, Faults, Mischief, Traffic};
 pub use crate::http::listen::Listening;

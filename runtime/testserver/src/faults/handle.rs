@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Server;
+use crate::admission::network::Breakage;
 use crate::faults::{Chaos, Entry, Failure, Mischief, Traffic};
 use crate::http::{Api, lock};
 
@@ -51,9 +52,15 @@ impl Faults {
         Mischief::new(Arc::clone(&self.api), seed)
     }
 
+    /// Lets the next calls of the webhook with this name fail, `times` times, before anything is sent.
+    pub fn break_webhook(&self, name: &str, times: usize, how: Breakage) {
+        lock(&self.api.cluster).network.break_webhook(name, how, times);
+    }
+
     /// Forgets what was planned.
     pub fn clear(&self) {
         lock(&self.api.faults).entries.clear();
+        lock(&self.api.cluster).network.mend_webhooks();
     }
 
     /// Ends all open watches, as a server does after a while.

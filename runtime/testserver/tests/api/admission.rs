@@ -4,7 +4,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::BodyExt as _;
-use kopf_testserver::{Resource, Server};
+use kopf_testserver::{Breakage, Resource, Server};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tower::Service as _;
@@ -382,6 +382,28 @@ async fn a_webhook_that_does_not_answer_is_given_its_time_and_no_more() {
     let message = "Internal error occurred: failed calling webhook \"b.test.example.com\": failed to call webhook: \
                    Post \"https://hooks.example.com/b?timeout=7s\": context deadline exceeded";
     assert_eq!(status["message"], message, "the first failure counts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn webhooks_break_as_planned() {
+    let server = server();
+    let asked = answer(&server, |_, _| Value::Null);
+    configure(&server, "Validating", &[("a", json!({}))]);
+    let faults = server.faults();
+    faults.break_webhook("a.test.example.com", 1, Breakage::Refused);
+    faults.break_webhook("a.test.example.com", 1, Breakage::Timeout);
+    faults.break_webhook("b.test.example.com", 1, Breakage::Refused);
+    for (why, seconds) in [
+        ("dial tcp hooks.example.com:443: connect: connection refused", 0),
+        ("context deadline exceeded", 10),
+    ] {
+        let start = Instant::now();
+        let (code, status) = send(&server, "POST", HERE, "application/json", greeting("hello")).await;
+        assert_eq!((code, start.elapsed().as_secs()), (500, seconds));
+        assert!(status["message"].as_str().unwrap().ends_with(why), "{status}");
+    }
+    assert!(asked.paths().is_empty());
+    create(&server, greeting("hello")).await;
 }
 
 #[tokio::test(start_paused = true)]
