@@ -1,34 +1,53 @@
 //! What the server says about what it serves.
 
+pub(crate) mod aggregated;
 pub(crate) mod openapi;
-
-use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::kinds::{Kind, Kinds};
+use crate::kinds::{Kind, Kinds, crds, unserved};
 use crate::status::Status;
+
+/// Built-in groups in the order of their priority; custom ones follow.
+const GROUPS: [&str; 17] = [
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+];
 
 /// `/api`.
 pub(crate) fn core() -> Value {
-    json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
+    let addresses = json!([{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:443"}]);
+    json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses})
 }
 
 /// `/apis`.
 pub(crate) fn groups(kinds: &Kinds) -> Value {
-    let mut names = BTreeMap::new();
-    for kind in kinds.all().filter(|kind| !kind.group.is_empty()) {
-        names
-            .entry(kind.group.as_str())
-            .or_insert_with(|| describe_group(kinds, &kind.group));
-    }
-    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": names.values().collect::<Vec<_>>()})
+    let groups: Vec<_> = group_names(kinds)
+        .into_iter()
+        .map(|name| describe_group(kinds, name))
+        .collect();
+    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
 /// `/apis/GROUP`.
 pub(crate) fn group(kinds: &Kinds, name: &str) -> Result<Value, Status> {
-    if kinds.all().all(|kind| kind.group != name || kind.group.is_empty()) {
-        return Err(Status::no_such_path());
+    if name.is_empty() || versions_of(kinds, name).is_empty() {
+        return Err(unserved::group(name, ""));
     }
     let mut group = describe_group(kinds, name);
     group["kind"] = json!("APIGroup");
@@ -39,24 +58,34 @@ pub(crate) fn group(kinds: &Kinds, name: &str) -> Result<Value, Status> {
 /// `/api/v1` and `/apis/GROUP/VERSION`.
 pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Result<Value, Status> {
     let mut resources = Vec::new();
-    let mut group_version = None;
-    for kind in kinds.all().filter(|kind| kind.group == group) {
-        let Some(served) = kind.version(version) else {
-            continue;
-        };
-        group_version = Some(kind.api_version(version));
+    for kind in served_in(kinds, group, version) {
         resources.push(describe_kind(kind));
-        if served.status {
-            resources.push(json!({
-                "name": format!("{}/status", kind.plural), "singularName": "", "namespaced": kind.namespaced,
-                "kind": kind.kind, "verbs": ["get", "patch", "update"],
-            }));
+        for subresource in subresources(kind, version) {
+            let mut described = json!({
+                "name": format!("{}/{}", kind.plural, subresource.name), "singularName": "",
+                "namespaced": kind.namespaced, "kind": subresource.kind, "verbs": subresource.verbs,
+            });
+            if let Some((group, version)) = subresource.of {
+                described["group"] = json!(group);
+                described["version"] = json!(version);
+            }
+            resources.push(described);
         }
     }
-    let group_version = group_version.ok_or_else(Status::no_such_path)?;
-    Ok(json!({
-        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources,
-    }))
+    if resources.is_empty() {
+        return Err(unserved::group(group, version));
+    }
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
+    let mut list = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": resources});
+    if !group.is_empty() {
+        // The list of the core group is the oldest, and has none.
+        list["apiVersion"] = json!("v1");
+    }
+    Ok(list)
 }
 
 /// `/version`.
@@ -68,17 +97,72 @@ pub(crate) fn version() -> Value {
     })
 }
 
-fn describe_group(kinds: &Kinds, name: &str) -> Value {
-    let mut versions: Vec<&str> = Vec::new();
-    for kind in kinds.all().filter(|kind| kind.group == name) {
-        for version in &kind.versions {
-            if !versions.contains(&version.name.as_str()) {
-                versions.push(&version.name);
-            }
-        }
+/// A path below an object.
+struct Subresource {
+    name: &'static str,
+    kind: String,
+    /// Group and version of its kind, if they are not those of the object.
+    of: Option<(&'static str, &'static str)>,
+    verbs: &'static [&'static str],
+}
+
+fn subresources(kind: &Kind, version: &str) -> Vec<Subresource> {
+    let mut all = Vec::new();
+    let Some(served) = kind.version(version) else {
+        return all;
+    };
+    let changed = &["get", "patch", "update"];
+    if served.status {
+        all.push(Subresource {
+            name: "status",
+            kind: kind.kind.clone(),
+            of: None,
+            verbs: changed,
+        });
     }
-    versions.sort_by_cached_key(|version| std::cmp::Reverse(crate::kinds::crds::priority(version)));
-    let versions: Vec<_> = versions
+    if kind.group.is_empty() && kind.plural == "serviceaccounts" {
+        all.push(Subresource {
+            name: "token",
+            kind: "TokenRequest".into(),
+            of: Some(("authentication.k8s.io", "v1")),
+            verbs: &["create"],
+        });
+    }
+    all
+}
+
+/// Group names in order, less the core group.
+fn group_names(kinds: &Kinds) -> Vec<&str> {
+    let mut names: Vec<&str> = kinds
+        .all()
+        .map(|kind| kind.group.as_str())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let rank = |name: &str| GROUPS.iter().position(|each| *each == name).unwrap_or(GROUPS.len());
+    names.sort_by_key(|name| (rank(name), *name));
+    names.dedup();
+    names
+}
+
+/// The versions of a group, the preferred one first.
+fn versions_of<'a>(kinds: &'a Kinds, group: &str) -> Vec<&'a str> {
+    let mut versions: Vec<&str> = kinds
+        .all()
+        .filter(|kind| kind.group == group)
+        .flat_map(|kind| kind.versions.iter().map(|version| version.name.as_str()))
+        .collect();
+    versions.sort_by_cached_key(|version| std::cmp::Reverse(crds::priority(version)));
+    versions.dedup();
+    versions
+}
+
+fn served_in<'a>(kinds: &'a Kinds, group: &'a str, version: &'a str) -> impl Iterator<Item = &'a Kind> {
+    let kinds = kinds.all().map(AsRef::as_ref);
+    kinds.filter(move |kind: &&Kind| kind.group == group && kind.version(version).is_some())
+}
+
+fn describe_group(kinds: &Kinds, name: &str) -> Value {
+    let versions: Vec<_> = versions_of(kinds, name)
         .iter()
         .map(|version| json!({"groupVersion": format!("{name}/{version}"), "version": version}))
         .collect();

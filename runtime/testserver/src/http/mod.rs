@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use crate::access::{self, Attributes, User, tokens};
 use crate::audit::{Entry, Log};
 use crate::cluster::Cluster;
-use crate::discovery::{self, openapi};
+use crate::discovery::{self, aggregated, openapi};
 use crate::faults::{Disturbance, Failure, Planned, Switchboard, cut, disturb, refusal, shift_times};
 use crate::http::requests::{BODY_LIMIT, Call};
 use crate::http::responses::ResponseBody;
@@ -133,8 +133,19 @@ impl Api {
             return Ok(responses::text("ok"));
         }
         let kinds = &lock(&self.cluster).kinds;
+        if let (Route::Core | Route::Groups, Some(form)) = (&route, aggregated::wanted(&call.accept)) {
+            let document = aggregated::document(kinds, route == Route::Core, form);
+            return Ok(responses::tagged(&document, &aggregated::content_type(form), &call.known_tag));
+        }
+        if !matches!(route, Route::Documents | Route::Document { .. } | Route::OldDocument) {
+            call.acceptable()?;
+        }
         let answer = match route {
             Route::Core => discovery::core(),
+            Route::OldDocument => {
+                negotiation::negotiate(&call.accept, false, "")?;
+                openapi::old_document(kinds)?
+            }
             Route::Documents => openapi::index(kinds),
             Route::Document { group, version } => openapi::document(kinds, &group, &version)?,
             Route::Groups => discovery::groups(kinds),

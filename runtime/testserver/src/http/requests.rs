@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH, USER_AGENT};
 use http::{Method, Request};
 use serde_json::Value;
 
@@ -25,6 +25,8 @@ pub(crate) struct Call {
     pub(crate) method: Method,
     pub(crate) query: Query,
     pub(crate) accept: String,
+    /// The tag of an answer that the client has already.
+    pub(crate) known_tag: String,
     pub(crate) format: Format,
     pub(crate) shape: Shape,
     /// Why there can be no answer in any of the wanted formats.
@@ -54,6 +56,7 @@ impl Call {
             method: request.method().clone(),
             query,
             accept,
+            known_tag: header(IF_NONE_MATCH),
             format,
             shape,
             unacceptable,

@@ -1,12 +1,13 @@
 //! Bodies and headers of responses.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream;
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
+use http::header::{CONTENT_TYPE, ETAG, RETRY_AFTER, VARY, WARNING};
 use http::{HeaderValue, Response};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -53,6 +54,23 @@ pub(crate) fn refused(status: &Status, indented: bool) -> Response<ResponseBody>
     if let Some(seconds) = status.details["retryAfterSeconds"].as_u64() {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
+    response
+}
+
+/// An answer that clients keep until its tag changes.
+pub(crate) fn tagged(value: &Value, content_type: &str, known_tag: &str) -> Response<ResponseBody> {
+    let body = value.to_string().into_bytes();
+    let mut hasher = DefaultHasher::new();
+    body.hash(&mut hasher);
+    let tag = format!("\"{:016X}\"", hasher.finish());
+    let mut response = if tag == known_tag {
+        respond(304, content_type, Vec::new())
+    } else {
+        respond(200, content_type, body)
+    };
+    let tag = HeaderValue::from_str(&tag).expect("the tag is made of digits");
+    response.headers_mut().insert(ETAG, tag);
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     response
 }
 

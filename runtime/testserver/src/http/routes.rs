@@ -14,6 +14,7 @@ pub(crate) enum Route {
     Groups,
     Group(String),
     Resources { group: String, version: String },
+    OldDocument,
     Documents,
     Document { group: String, version: String },
     Objects(Target),
@@ -40,6 +41,7 @@ pub(crate) fn route(path: &str) -> Option<Route> {
     Some(match segments[..] {
         ["healthz" | "readyz" | "livez", ..] => Route::Health,
         ["version"] => Route::Version,
+        ["openapi", "v2"] => Route::OldDocument,
         ["openapi", "v3"] => Route::Documents,
         ["openapi", "v3", "api", version] => Route::Document {
             group: String::new(),

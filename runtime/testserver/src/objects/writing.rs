@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::access;
 use crate::admission::configurations;
 use crate::cluster::{Cluster, Place};
+use crate::discovery::openapi;
 use crate::kinds::{addresses, crds, defaults, representations, rules};
 use crate::objects::identity::{check_identity, check_preconditions};
 use crate::objects::managed::tracking;
@@ -346,6 +347,9 @@ impl Cluster {
 /// Gives an object the form of its kind: unknown fields go, defaults come.
 pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
     configurations::check_form(&draft.place.kind, &draft.object)?;
+    let unknown = openapi::decode(&draft.place, &mut draft.object);
+    let unknown = unknown.map_err(|fault| cannot_be_handled(&draft.place, &fault))?;
+    judge_unknown(draft, &unknown)?;
     // What is filled in here belongs to who writes, unlike what is decided later.
     defaults::complete(&draft.place, draft.current.as_deref(), &mut draft.object);
     let Some(schema) = &draft.place.version()?.schema else {
@@ -353,8 +357,13 @@ pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
     };
     let unknown = schema::decode(schema, &mut draft.object);
     let unknown = unknown.map_err(|cause| cannot_be_handled(&draft.place, &cause.to_string()))?;
+    judge_unknown(draft, &unknown)
+}
+
+/// Unknown fields are gone in any case; whether that is worth a word, is up to the request.
+fn judge_unknown(draft: &mut Draft, unknown: &[String]) -> Result<(), Status> {
     match draft.how.validation {
-        FieldValidation::Strict if !unknown.is_empty() => return Err(unknown_fields(&draft.place, &unknown)),
+        FieldValidation::Strict if !unknown.is_empty() => return Err(unknown_fields(&draft.place, unknown)),
         FieldValidation::Warn => draft
             .warnings
             .extend(unknown.iter().map(|path| format!("unknown field {path:?}"))),
@@ -368,6 +377,7 @@ pub(crate) fn form(place: &Place, current: Option<&Value>, object: &mut Value) -
     if let Some(schema) = place.kind.version(&place.version).and_then(|version| version.schema.as_ref()) {
         schema::decode(schema, object).map_err(|cause| cause.to_string())?;
     }
+    openapi::decode(place, object)?;
     defaults::complete(place, current, object);
     Ok(())
 }
