@@ -210,12 +210,17 @@ impl Status {
         } else {
             format!("[{}]", texts.join(", "))
         };
-        let of = if kind.group.is_empty() {
+        // Rules are those of what is stored, under whatever name it came.
+        let group = kind.traits.stored_as.unwrap_or(&kind.group);
+        let of = if group.is_empty() {
             kind.kind.clone()
         } else {
-            format!("{}.{}", kind.kind, kind.group)
+            format!("{}.{group}", kind.kind)
         };
         let mut status = Self::new(422, "Invalid", format!("{of} \"{name}\" is invalid: {text}")).about(kind, name);
+        if let (true, Some(details)) = (group.is_empty(), status.details.as_object_mut()) {
+            details.remove("group");
+        }
         status.details["kind"] = json!(kind.kind);
         status.details["causes"] = causes
             .iter()

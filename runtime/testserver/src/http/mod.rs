@@ -4,6 +4,7 @@ mod collections;
 pub(crate) mod listen;
 mod negotiation;
 mod objects;
+mod protobuf;
 pub(crate) mod requests;
 pub(crate) mod responses;
 mod routes;

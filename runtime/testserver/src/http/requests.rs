@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::access::User;
 use crate::cluster::Place;
 use crate::http::negotiation::{Format, Shape, TYPES, negotiate};
+use crate::http::protobuf;
 use crate::http::routes::Query;
 use crate::objects::managed::tracking;
 use crate::objects::writing::{FieldValidation, How, Scope};
@@ -122,6 +123,10 @@ impl Call {
                 let text = std::str::from_utf8(&self.body).map_err(|error| unrecognized(&error))?;
                 serde_yaml::from_str(text).map_err(|error| unrecognized(&error))
             }
+            "application/vnd.kubernetes.protobuf" => protobuf::decode(&self.body).map_err(|why| {
+                let hint = "with kubectl, use create -f, since its other create commands send protobuf";
+                Status::unsupported_media_type(format!("{why}; {hint}"))
+            }),
             _ => Err(Status::unsupported_media_type(format!(
                 "the body of the request was in an unknown format - accepted media types include: {TYPES}"
             ))),

@@ -95,6 +95,8 @@ pub(crate) struct Traits {
     pub(crate) naming: Naming,
     /// The status of a new object, as JSON text.
     pub(crate) initial_status: Option<&'static str>,
+    /// The fields of a whole object beside its metadata; custom kinds have schemas instead.
+    pub(crate) fields: &'static [&'static str],
     /// The group whose kind of the same plural keeps the objects, if not its own.
     pub(crate) stored_as: Option<&'static str>,
 }
@@ -106,6 +108,7 @@ impl Traits {
         created_by_update: false,
         naming: Naming::Subdomain,
         initial_status: None,
+        fields: &[],
         stored_as: None,
     };
 }
@@ -150,6 +153,22 @@ impl Kind {
     pub(crate) fn key(&self) -> Key {
         let group = self.traits.stored_as.unwrap_or(&self.group);
         (group.to_owned(), self.plural.clone())
+    }
+
+    /// Removes the fields that a built-in kind does not have from an object of it, and tells which.
+    pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
+        let mut unknown = Vec::new();
+        if let (false, Some(fields)) = (self.custom || self.traits.fields.is_empty(), object.as_object_mut()) {
+            fields.retain(|key, _| {
+                let known = matches!(key.as_str(), "apiVersion" | "kind" | "metadata")
+                    || self.traits.fields.contains(&key.as_str());
+                if !known {
+                    unknown.push(key.clone());
+                }
+                known
+            });
+        }
+        unknown
     }
 
     fn name(&self) -> Key {

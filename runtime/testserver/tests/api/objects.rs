@@ -31,6 +31,13 @@ async fn names_are_generated_and_taken_only_once() {
     );
 }
 
+const YAML: &str = "apiVersion: demo.example.com/v1
+kind: Greeting
+metadata:
+  name: from-yaml
+spec: {who: ann}
+";
+
 #[tokio::test(start_paused = true)]
 async fn bad_requests_are_told_apart() {
     let server = server();
@@ -124,8 +131,12 @@ async fn bad_requests_are_told_apart() {
             (&json!("Status"), &json!("Failure"))
         );
     }
-    let (code, _) = send(&server, "POST", HERE, "application/yaml", "kind: Greeting").await;
+    let (code, _) = send(&server, "POST", HERE, "application/xml", "<kind/>").await;
     assert_eq!(code, 415);
+    let (code, _) = send(&server, "POST", HERE, "application/vnd.kubernetes.protobuf", "k8s\0").await;
+    assert_eq!(code, 415);
+    let (code, object) = send(&server, "POST", HERE, "application/yaml", YAML).await;
+    assert_eq!((code, &object["spec"]["who"]), (201, &json!("ann")));
     let (code, _) = send(&server, "POST", HERE, "application/json", " ".repeat(3 << 20) + "{}").await;
     assert_eq!(code, 413);
 }

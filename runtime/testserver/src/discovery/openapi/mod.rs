@@ -94,11 +94,11 @@ pub(crate) fn decode(place: &Place, object: &mut Value) -> Result<Vec<String>, S
     crate::schema::decode(schema, object).map_err(|cause| cause.to_string())
 }
 
-/// Without the feature, types are not known.
+/// Without the feature, only the fields of whole objects are known.
 #[cfg(not(feature = "openapi"))]
 #[expect(clippy::unnecessary_wraps, reason = "the same as with the feature")]
-pub(crate) fn decode(_: &Place, _: &mut Value) -> Result<Vec<String>, String> {
-    Ok(Vec::new())
+pub(crate) fn decode(place: &Place, object: &mut Value) -> Result<Vec<String>, String> {
+    Ok(place.kind.prune(object))
 }
 
 fn info() -> Value {

@@ -34,6 +34,7 @@ impl Row {
             created_by_update: false,
             naming: Naming::Subdomain,
             initial_status: None,
+            fields: &["spec", "status"],
             stored_as: None,
         };
         Self {
@@ -103,6 +104,11 @@ impl Row {
 
     const fn named(mut self, naming: Naming) -> Self {
         self.traits.naming = naming;
+        self
+    }
+
+    const fn fields(mut self, fields: &'static [&'static str]) -> Self {
+        self.traits.fields = fields;
         self
     }
 

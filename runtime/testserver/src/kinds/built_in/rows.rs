@@ -14,11 +14,32 @@ const ALL: &[&str] = &["all"];
 const EXTENSIONS: &[&str] = &["api-extensions"];
 
 pub(super) static ROWS: &[Row] = &[
-    Row::new("", "configmaps", "ConfigMap").short(&["cm"]),
+    Row::new("", "configmaps", "ConfigMap")
+        .fields(&["binaryData", "data", "immutable"])
+        .short(&["cm"]),
     Row::new("", "endpoints", "Endpoints")
+        .fields(&["subsets"])
         .short(&["ep"])
         .created_by_update(),
-    Row::new("", "events", "Event").short(&["ev"]).created_by_update(),
+    Row::new("", "events", "Event")
+        .fields(&[
+            "action",
+            "count",
+            "eventTime",
+            "firstTimestamp",
+            "involvedObject",
+            "lastTimestamp",
+            "message",
+            "reason",
+            "related",
+            "reportingComponent",
+            "reportingInstance",
+            "series",
+            "source",
+            "type",
+        ])
+        .short(&["ev"])
+        .created_by_update(),
     Row::new("", "limitranges", "LimitRange")
         .short(&["limits"])
         .created_by_update(),
@@ -47,8 +68,10 @@ pub(super) static ROWS: &[Row] = &[
     Row::new("", "resourcequotas", "ResourceQuota")
         .short(&["quota"])
         .status("{}"),
-    Row::new("", "secrets", "Secret"),
-    Row::new("", "serviceaccounts", "ServiceAccount").short(&["sa"]),
+    Row::new("", "secrets", "Secret").fields(&["data", "immutable", "stringData", "type"]),
+    Row::new("", "serviceaccounts", "ServiceAccount")
+        .fields(&["automountServiceAccountToken", "imagePullSecrets", "secrets"])
+        .short(&["sa"]),
     Row::new("", "services", "Service")
         .short(&["svc"])
         .in_category(ALL)
@@ -60,6 +83,7 @@ pub(super) static ROWS: &[Row] = &[
         "mutatingwebhookconfigurations",
         "MutatingWebhookConfiguration",
     )
+    .fields(&["webhooks"])
     .cluster()
     .in_category(EXTENSIONS)
     .generation()
@@ -69,6 +93,7 @@ pub(super) static ROWS: &[Row] = &[
         "validatingwebhookconfigurations",
         "ValidatingWebhookConfiguration",
     )
+    .fields(&["webhooks"])
     .cluster()
     .in_category(EXTENSIONS)
     .generation()
@@ -84,7 +109,7 @@ pub(super) static ROWS: &[Row] = &[
     .status("{}")
     .generation()
     .conditional(),
-    Row::new(APPS, "controllerrevisions", "ControllerRevision"),
+    Row::new(APPS, "controllerrevisions", "ControllerRevision").fields(&["data", "revision"]),
     Row::new(APPS, "daemonsets", "DaemonSet")
         .short(&["ds"])
         .in_category(ALL)
@@ -140,8 +165,26 @@ pub(super) static ROWS: &[Row] = &[
     Row::new("coordination.k8s.io", "leases", "Lease")
         .conditional()
         .created_by_update(),
-    Row::new("discovery.k8s.io", "endpointslices", "EndpointSlice").generation(),
+    Row::new("discovery.k8s.io", "endpointslices", "EndpointSlice")
+        .fields(&["addressType", "endpoints", "ports"])
+        .generation(),
     Row::new("events.k8s.io", "events", "Event")
+        .fields(&[
+            "action",
+            "deprecatedCount",
+            "deprecatedFirstTimestamp",
+            "deprecatedLastTimestamp",
+            "deprecatedSource",
+            "eventTime",
+            "note",
+            "reason",
+            "regarding",
+            "related",
+            "reportingController",
+            "reportingInstance",
+            "series",
+            "type",
+        ])
         .short(&["ev"])
         .created_by_update()
         .stored_as(""),
@@ -161,24 +204,38 @@ pub(super) static ROWS: &[Row] = &[
         .generation()
         .conditional(),
     Row::new(RBAC, "clusterrolebindings", "ClusterRoleBinding")
+        .fields(&["roleRef", "subjects"])
         .cluster()
         .created_by_update()
         .named(Naming::PathSegment),
     Row::new(RBAC, "clusterroles", "ClusterRole")
+        .fields(&["aggregationRule", "rules"])
         .cluster()
         .created_by_update()
         .named(Naming::PathSegment),
     Row::new(RBAC, "rolebindings", "RoleBinding")
+        .fields(&["roleRef", "subjects"])
         .created_by_update()
         .named(Naming::PathSegment),
     Row::new(RBAC, "roles", "Role")
+        .fields(&["rules"])
         .created_by_update()
         .named(Naming::PathSegment),
     Row::new("scheduling.k8s.io", "priorityclasses", "PriorityClass")
+        .fields(&["description", "globalDefault", "preemptionPolicy", "value"])
         .short(&["pc"])
         .cluster()
         .generation(),
     Row::new("storage.k8s.io", "storageclasses", "StorageClass")
+        .fields(&[
+            "allowVolumeExpansion",
+            "allowedTopologies",
+            "mountOptions",
+            "parameters",
+            "provisioner",
+            "reclaimPolicy",
+            "volumeBindingMode",
+        ])
         .short(&["sc"])
         .cluster(),
 ];

@@ -36,6 +36,8 @@ const fn rule(path: &'static str, check: Check) -> Rule {
 enum Check {
     /// Neither missing nor empty; the text says more.
     Required(&'static str),
+    /// Not missing, though it may be empty.
+    Present,
     OneOf(&'static [&'static str]),
     AtLeast(i64),
     AtMost(i64),
@@ -72,10 +74,10 @@ impl Rule {
             }
             _ => {
                 // What is missing can be at fault too, though not in lists that have no items.
-                let (lists, rest) = match self.path.rfind("[]") {
-                    Some(end) => self.path.split_at(end + 2),
-                    None => ("", self.path),
+                let Some(end) = self.path.rfind("[]") else {
+                    return self.check(&join(base, self.path), at(object, self.path), causes);
                 };
+                let (lists, rest) = self.path.split_at(end + 2);
                 let rest = rest.trim_start_matches('.');
                 each(object, lists, &mut |path, item| {
                     let path = join(base, &join(path, rest));
@@ -97,6 +99,7 @@ impl Rule {
     fn check(&self, path: &str, value: &Value, causes: &mut Vec<Cause>) {
         match self.check {
             Check::Required(detail) if is_empty(value) => causes.push(Cause::required(path, detail)),
+            Check::Present if value.is_null() => causes.push(Cause::required(path, "")),
             Check::OneOf(known) if !value.is_null() && !known.iter().any(|each| value == each) => {
                 let known: Vec<_> = known.iter().map(|each| json!(each)).collect();
                 causes.push(Cause::unsupported(path, value, &known));

@@ -48,7 +48,6 @@ fn matches(selector: &Value, labels: &Value) -> bool {
         })
 }
 
-/// The message names the kind, which comes first in the name of the function's caller.
 pub(super) fn selector_of_deployment(path: &str, selector: &Value, causes: Causes<'_>) {
     some_selector(path, selector, "deployment", causes);
 }
@@ -120,6 +119,51 @@ pub(super) fn restarts_at_most_on_failure(path: &str, policy: &Value, causes: Ca
     }
 }
 
+pub(super) fn strategy(path: &str, strategy: &Value, causes: Causes<'_>) {
+    let known = ["Recreate", "RollingUpdate"];
+    let shown = shown_strategy("DeploymentStrategy", "RollingUpdateDeployment", strategy);
+    unknown_strategy(path, strategy, &known, &shown, causes);
+}
+
+pub(super) fn daemon_update(path: &str, strategy: &Value, causes: Causes<'_>) {
+    let known = ["RollingUpdate", "OnDelete"];
+    let shown = shown_strategy("DaemonSetUpdateStrategy", "RollingUpdateDaemonSet", strategy);
+    unknown_strategy(path, strategy, &known, &shown, causes);
+}
+
+pub(super) fn stateful_update(path: &str, strategy: &Value, causes: Causes<'_>) {
+    if strategy.is_object() && !matches!(strategy["type"].as_str(), Some("RollingUpdate" | "OnDelete")) {
+        let name = "StatefulSetUpdateStrategy";
+        let shown = shown_strategy(name, "RollingUpdateStatefulSetStrategy", strategy);
+        causes.push(invalid(path, &shown, "must be 'RollingUpdate' or 'OnDelete'"));
+    }
+}
+
+pub(super) fn pod_management(path: &str, policy: &Value, causes: Causes<'_>) {
+    if !matches!(policy.as_str(), None | Some("OrderedReady" | "Parallel")) {
+        causes.push(Cause::invalid(path, policy, "must be 'OrderedReady' or 'Parallel'"));
+    }
+}
+
+fn shown_strategy(name: &str, rolling: &str, strategy: &Value) -> String {
+    format!(
+        "apps.{name}{{Type:{}, RollingUpdate:(*apps.{rolling})(nil)}}",
+        strategy["type"]
+    )
+}
+
+fn unknown_strategy(path: &str, strategy: &Value, known: &[&str], shown: &str, causes: Causes<'_>) {
+    let given = &strategy["type"];
+    if strategy.is_object() && !known.iter().any(|each| given == each) {
+        let known: Vec<_> = known.iter().map(|each| format!("{each:?}")).collect();
+        causes.push(Cause {
+            field: path.into(),
+            reason: "FieldValueNotSupported",
+            message: format!("Unsupported value: {shown}: supported values: {}", known.join(", ")),
+        });
+    }
+}
+
 pub(super) fn recreated(path: &str, strategy: &Value, causes: Causes<'_>) {
     if strategy["type"] == "Recreate" && strategy.get("rollingUpdate").is_some() {
         let detail = "may not be specified when strategy `type` is 'Recreate'";
@@ -163,6 +207,23 @@ pub(super) fn claim(path: &str, old: &Value, new: &Value, causes: Causes<'_>) {
     }
     if old["volumeMode"] != new["volumeMode"] {
         causes.push(Cause::invalid("volumeMode", &new["volumeMode"], "field is immutable"));
+    }
+}
+
+/// How a volume is to be used, and how large it is.
+pub(super) fn claim_spec(path: &str, spec: &Value, causes: Causes<'_>) {
+    let known = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+    for mode in spec["accessModes"].as_array().into_iter().flatten() {
+        if !known.iter().any(|each| mode == each) {
+            let known: Vec<_> = known.iter().map(|each| json!(each)).collect();
+            causes.push(Cause::unsupported(format!("{path}.accessModes"), mode, &known));
+        }
+    }
+    let path = format!("{path}.resources[storage]");
+    match &spec["resources"]["requests"]["storage"] {
+        Value::Null => causes.push(Cause::required(path, "")),
+        size if size == "0" || size == 0 => causes.push(Cause::invalid(path, &json!("0"), "must be greater than zero")),
+        _ => {}
     }
 }
 
@@ -412,6 +473,18 @@ pub(super) fn event(path: &str, event: &Value, causes: Causes<'_>) {
         let path = super::join(path, "involvedObject.namespace");
         let value = json!(there.as_str().unwrap_or_default());
         causes.push(Cause::invalid(path, &value, "does not match event.namespace"));
+    }
+}
+
+/// What an event in the newer form says; in the older one it may say nothing of it.
+pub(super) fn new_event(_: &str, event: &Value, causes: Causes<'_>) {
+    if event["eventTime"].is_null() {
+        return;
+    }
+    for field in ["reportingController", "reportingInstance", "action", "reason"] {
+        if is_empty(&event[field]) {
+            causes.push(Cause::required(field, ""));
+        }
     }
 }
 

@@ -40,11 +40,7 @@ static CLAIM: &[Rule] = &[
         "spec.accessModes",
         Check::Required("at least 1 access mode is required"),
     ),
-    rule(
-        "spec.accessModes[]",
-        Check::OneOf(&["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]),
-    ),
-    rule("spec.resources.requests.storage", Check::Required(NONE)),
+    rule("spec", Check::Also(special::claim_spec)),
     rule("spec.volumeMode", Check::OneOf(&["Block", "Filesystem"])),
     rule("spec", Check::Change(special::claim)),
 ];
@@ -59,16 +55,13 @@ static EVENT: &[Rule] = &[rule("", Check::Also(special::event))];
 
 static NEW_EVENT: &[Rule] = &[
     rule("eventTime", Check::Required(NONE)),
-    rule("reportingController", Check::Required(NONE)),
-    rule("reportingInstance", Check::Required(NONE)),
-    rule("action", Check::Required(NONE)),
-    rule("reason", Check::Required(NONE)),
+    rule("", Check::Also(special::new_event)),
     rule("type", Check::Also(special::event_type)),
 ];
 
 static DEPLOYMENT: &[Rule] = &[
     rule("spec.replicas", Check::AtLeast(0)),
-    rule("spec.selector", Check::Required(NONE)),
+    rule("spec.selector", Check::Present),
     rule("spec.selector", Check::Also(special::selector_of_deployment)),
     rule("spec", Check::Also(special::template_labels)),
     rule("spec.template.spec", Check::Part(pods::SPEC)),
@@ -76,7 +69,7 @@ static DEPLOYMENT: &[Rule] = &[
         "spec.template.spec.restartPolicy",
         Check::Also(special::restarts_always),
     ),
-    rule("spec.strategy.type", Check::OneOf(&["Recreate", "RollingUpdate"])),
+    rule("spec.strategy", Check::Also(special::strategy)),
     rule("spec.strategy", Check::Also(special::recreated)),
     rule("spec.minReadySeconds", Check::AtLeast(0)),
     rule("spec.revisionHistoryLimit", Check::AtLeast(0)),
@@ -87,7 +80,7 @@ static DEPLOYMENT: &[Rule] = &[
 static REPLICA_SET: &[Rule] = &[
     rule("spec.replicas", Check::AtLeast(0)),
     rule("spec.minReadySeconds", Check::AtLeast(0)),
-    rule("spec.selector", Check::Required(NONE)),
+    rule("spec.selector", Check::Present),
     rule("spec.selector", Check::Also(special::selector_of_replica_set)),
     rule("spec", Check::Also(special::template_labels)),
     rule("spec.template.spec", Check::Part(pods::SPEC)),
@@ -99,10 +92,10 @@ static REPLICA_SET: &[Rule] = &[
 ];
 
 static STATEFUL_SET: &[Rule] = &[
-    rule("spec.podManagementPolicy", Check::OneOf(&["OrderedReady", "Parallel"])),
-    rule("spec.updateStrategy.type", Check::OneOf(&["OnDelete", "RollingUpdate"])),
+    rule("spec.podManagementPolicy", Check::Also(special::pod_management)),
+    rule("spec.updateStrategy", Check::Also(special::stateful_update)),
     rule("spec.replicas", Check::AtLeast(0)),
-    rule("spec.selector", Check::Required(NONE)),
+    rule("spec.selector", Check::Present),
     rule("spec.selector", Check::Also(special::selector_of_stateful_set)),
     rule("spec", Check::Also(special::template_labels)),
     rule(
@@ -120,7 +113,7 @@ static DAEMON_SET: &[Rule] = &[
         "spec.template.spec.restartPolicy",
         Check::Also(special::restarts_always),
     ),
-    rule("spec.updateStrategy.type", Check::OneOf(&["RollingUpdate", "OnDelete"])),
+    rule("spec.updateStrategy", Check::Also(special::daemon_update)),
     rule("spec.selector", Check::Immutable),
 ];
 
@@ -164,7 +157,7 @@ static INGRESS: &[Rule] = &[
 static NETWORK_POLICY: &[Rule] = &[
     rule("spec.ingress[].from[]", Check::Also(special::peer)),
     rule("spec.egress[].to[]", Check::Also(special::peer)),
-    rule("spec.policyTypes[]", Check::OneOf(&["Egress", "Ingress"])),
+    rule("spec.policyTypes[]", Check::OneOf(&["Ingress", "Egress"])),
 ];
 
 static AUTOSCALER: &[Rule] = &[
