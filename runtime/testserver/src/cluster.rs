@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::access::{self, Access};
 use crate::admission::network::Network;
 use crate::kinds::{Kind, Kinds, Version, representations, unserved};
-use crate::objects::listing::Snapshots;
 use crate::objects::writing::How;
 use crate::status::Status;
 use crate::store::Store;
@@ -19,7 +18,6 @@ pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub(crate) struct Cluster {
     pub(crate) store: Store,
     pub(crate) kinds: Kinds,
-    pub(crate) snapshots: Snapshots,
     pub(crate) network: Network,
     pub(crate) access: Access,
     clock: Clock,
@@ -56,11 +54,10 @@ impl Place {
 
 impl Cluster {
     pub(crate) fn new(clock: Clock) -> Self {
-        let (store, kinds, snapshots) = (Store::new(), Kinds::built_in(), Snapshots::default());
+        let (store, kinds) = (Store::new(), Kinds::built_in());
         let mut cluster = Self {
             store,
             kinds,
-            snapshots,
             network: Network::default(),
             access: Access::default(),
             clock,

@@ -11,6 +11,7 @@ mod http;
 mod kinds;
 mod manifests;
 mod objects;
+mod owners;
 mod schema;
 mod status;
 mod store;
@@ -44,6 +45,7 @@ use crate::waiting::PATIENCE;
 use crate::cluster::{Clock, Cluster, Place};
 use crate::faults::Signals;
 use crate::http::{Api, lock};
+use crate::objects::delete_options::DeleteOptions;
 use crate::objects::patching;
 use crate::objects::writing::{How, Scope, name_of};
 
@@ -230,7 +232,7 @@ impl Server {
     pub fn delete(&self, resource: Resource<'_>, namespace: Option<&str>, name: &str) -> Result<(), Status> {
         let mut cluster = lock(&self.api.cluster);
         let place = place(&cluster, resource, namespace)?;
-        cluster.delete(&place, name, &Value::Null, false).map(drop)
+        cluster.delete(&place, name, &DeleteOptions::default()).map(drop)
     }
 
     /// Every request that came through a [`service`](Self::service) or a socket since the start or the last clearing,

@@ -19,6 +19,8 @@ pub struct Status {
     pub message: String,
     /// What the message is about: name, group, kind and, of an invalid object, its causes; null if there is nothing to say.
     pub details: Value,
+    /// Of a list that cannot go on as it began: how to go on nevertheless.
+    pub(crate) continues: Option<String>,
 }
 
 /// One fault of an invalid object.
@@ -124,6 +126,7 @@ impl Status {
             reason: reason.into(),
             message: message.into(),
             details: json!({}),
+            continues: None,
         }
     }
 
@@ -139,10 +142,8 @@ impl Status {
         if !self.details.is_null() {
             value["details"] = self.details.clone();
         }
-        if self.reason.is_empty()
-            && let Some(fields) = value.as_object_mut()
-        {
-            fields.remove("reason");
+        if let Some(token) = &self.continues {
+            value["metadata"]["continue"] = json!(token);
         }
         value
     }
@@ -246,8 +247,32 @@ impl Status {
         status
     }
 
+    /// An object that is not the one, or not in the state, that was to be deleted; the kind is named in the singular.
+    pub(crate) fn failed_precondition(kind: &Kind, name: &str, why: &str) -> Self {
+        let of = if kind.group.is_empty() {
+            kind.kind.clone()
+        } else {
+            format!("{}.{}", kind.kind, kind.group)
+        };
+        let message = format!("Operation cannot be fulfilled on {of} \"{name}\": {why}");
+        let mut status = Self::new(409, "Conflict", message).about(kind, name);
+        status.details["kind"] = json!(kind.kind);
+        status
+    }
+
+    /// A failure that the server has no reason for.
+    pub(crate) fn unexpected(message: impl Into<String>) -> Self {
+        Self {
+            details: Value::Null,
+            ..Self::new(500, "", message)
+        }
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Self::new(400, "BadRequest", message)
+        Self {
+            details: Value::Null,
+            ..Self::new(400, "BadRequest", message)
+        }
     }
 
     /// An option of a query whose value is none of the supported ones.
@@ -262,7 +287,10 @@ impl Status {
     }
 
     pub(crate) fn expired(message: impl Into<String>) -> Self {
-        Self::new(410, "Expired", message)
+        Self {
+            details: Value::Null,
+            ..Self::new(410, "Expired", message)
+        }
     }
 
     pub(crate) fn method_not_allowed() -> Self {

@@ -86,9 +86,7 @@ impl Faults {
     /// Forgets all history, as etcd does every few minutes: a watch from an earlier version, and the next page of a
     /// list, are answered with 410.
     pub fn compact(&self) {
-        let mut cluster = lock(&self.api.cluster);
-        cluster.store.compact();
-        cluster.snapshots.clear();
+        lock(&self.api.cluster).store.compact();
     }
 
     /// Chooses how a watch from a forgotten version is refused: by an error event in the stream (the default), or by

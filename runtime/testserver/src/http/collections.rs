@@ -1,20 +1,20 @@
 //! Requests for the collections of a kind: lists, watches, and what is created or deleted there.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, Response};
-use serde_json::json;
+use serde_json::Value;
 
 use crate::access::reviews;
 use crate::cluster::Place;
 use crate::http::requests::Call;
 use crate::http::responses::{self, ResponseBody};
-use crate::http::routes::Query;
 use crate::http::{Api, lock};
+use crate::objects::delete_options::DeleteOptions;
 use crate::objects::listing::{ListOptions, parse_version};
 use crate::objects::selectors::Selector;
 use crate::objects::watching::{Watch, WatchOptions};
+use crate::objects::writing::name_of;
 use crate::status::Status;
 
 impl Api {
@@ -23,22 +23,11 @@ impl Api {
             return self.review(call, &place);
         }
         let query = &call.query;
-        let selector = Selector::parse(query.get("labelSelector"), query.get("fieldSelector"), &place.kind)?;
         match call.method {
-            Method::GET if query.flag("watch") => {
-                let options = watch_options(query, selector)?;
-                let watch = Watch::start(&self.cluster, &self.signals, place.clone(), options)?;
-                Ok(responses::watch(watch, place, call.shape))
-            }
+            Method::GET if query.flag("watch") => self.watch(call, place, None),
             Method::GET => {
-                let options = ListOptions {
-                    selector,
-                    limit: query.get("limit").parse().unwrap_or_default(),
-                    token: query.get("continue").into(),
-                    version: query.get("resourceVersion").into(),
-                    exact: query.get("resourceVersionMatch") == "Exact",
-                };
-                let mut cluster = lock(&self.cluster);
+                let options = list_options(call, &place)?;
+                let cluster = lock(&self.cluster);
                 let page = cluster.list(&place, &options)?;
                 let now = cluster.timestamp();
                 drop(cluster);
@@ -50,7 +39,7 @@ impl Api {
                 let created = self.create(call, &place, object).await?;
                 responses::object(201, &place, &created, call.shape, lock(&self.cluster).timestamp())
             }
-            Method::DELETE if place.kind.verbs.contains(&"deletecollection") => self.delete_collection(call, &place, &selector).await,
+            Method::DELETE if place.kind.verbs.contains(&"deletecollection") => self.delete_collection(call, &place).await,
             _ => Err(Status::method_not_allowed()),
         }
     }
@@ -65,50 +54,72 @@ impl Api {
         Ok(responses::json(201, &answer))
     }
 
-    async fn delete_collection(
-        &self,
-        call: &Call,
-        place: &Place,
-        selector: &Selector,
-    ) -> Result<Response<ResponseBody>, Status> {
-        let options = call.delete_options()?;
-        let objects = lock(&self.cluster).select(place, selector);
-        for object in &objects {
-            let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-            let place = Place {
-                namespace: text("namespace"),
-                ..place.clone()
-            };
-            match self.delete(call, &place, (&text("name"), true), &options).await {
+    /// Streams what happens to a collection, or to one object of it.
+    pub(super) fn watch(&self, call: &Call, place: Place, name: Option<&str>) -> Result<Response<ResponseBody>, Status> {
+        let mut options = watch_options(call, &place)?;
+        if let Some(name) = name {
+            options.selector = options.selector.named(name)?;
+        }
+        let watch = Watch::start(&self.cluster, &self.signals, place.clone(), options)?;
+        Ok(responses::watch(watch, place, call.shape))
+    }
+
+    /// Deletes what a list with the same query shows, and answers with that list.
+    async fn delete_collection(&self, call: &Call, place: &Place) -> Result<Response<ResponseBody>, Status> {
+        let options = list_options(call, place)?;
+        let how = call.delete_options()?;
+        DeleteOptions::parse(&how)?;
+        let page = lock(&self.cluster).list(place, &options)?;
+        for object in &page.objects {
+            match self.delete(call, &within(place, object), (&name_of(object), true), &how).await {
                 // Somebody else was faster.
                 Err(status) if status.code == 404 => {}
                 outcome => drop(outcome?),
             }
         }
-        let objects: Vec<_> = objects.iter().map(|object| place.present(object)).collect();
-        let objects: Vec<_> = objects.iter().map(Arc::as_ref).collect();
-        let version = lock(&self.cluster).store.version().to_string();
-        let list = json!({
-            "apiVersion": place.api_version(), "kind": place.kind.list_kind, "items": objects,
-            "metadata": {"resourceVersion": version},
-        });
-        Ok(responses::json(200, &list))
+        let now = lock(&self.cluster).timestamp();
+        responses::page(place, &page, call.shape, now)
     }
 }
 
-fn watch_options(query: &Query, selector: Selector) -> Result<WatchOptions, Status> {
-    let initial_events = query.flag("sendInitialEvents");
-    if initial_events && query.get("resourceVersionMatch") != "NotOlderThan" {
-        let message = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to \
-                       NotOlderThan";
-        return Err(Status::new(422, "Invalid", message));
+/// Where an object of a list is.
+fn within(place: &Place, object: &Value) -> Place {
+    Place {
+        namespace: object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned(),
+        ..place.clone()
     }
-    let timeout = query.get("timeoutSeconds").parse().ok().filter(|&seconds| seconds > 0);
-    Ok(WatchOptions {
-        selector,
-        version: parse_version(query.get("resourceVersion"))?,
+}
+
+fn selector(call: &Call, place: &Place) -> Result<Selector, Status> {
+    let (labels, fields) = (call.query.get("labelSelector"), call.query.get("fieldSelector"));
+    Selector::parse(labels, fields, &place.kind, &place.version)
+}
+
+fn list_options(call: &Call, place: &Place) -> Result<ListOptions, Status> {
+    let query = &call.query;
+    query.number("timeoutSeconds")?;
+    let options = ListOptions {
+        limit: usize::try_from(query.number("limit")?.unwrap_or_default()).unwrap_or_default(),
+        token: query.get("continue").into(),
+        version: query.get("resourceVersion").into(),
+        version_match: query.get("resourceVersionMatch").into(),
+        selector: selector(call, place)?,
+    };
+    options.check(query.has("sendInitialEvents"))?;
+    Ok(options)
+}
+
+fn watch_options(call: &Call, place: &Place) -> Result<WatchOptions, Status> {
+    let query = &call.query;
+    let seconds = query.number("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
+    let mut options = WatchOptions {
+        selector: selector(call, place)?,
+        version: 0,
         bookmarks: query.flag("allowWatchBookmarks"),
-        timeout: timeout.map(Duration::from_secs),
-        initial_events,
-    })
+        timeout: seconds.filter(|&seconds| seconds > 0).map(Duration::from_secs),
+        initial_events: query.has("sendInitialEvents").then(|| query.flag("sendInitialEvents")),
+    };
+    options.check(query.get("resourceVersionMatch"), query.get("continue"))?;
+    options.version = parse_version(query.get("resourceVersion"))?;
+    Ok(options)
 }

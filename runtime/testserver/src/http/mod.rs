@@ -29,6 +29,7 @@ use crate::http::requests::{BODY_LIMIT, Call};
 use crate::http::responses::ResponseBody;
 use crate::http::routes::{Query, Route, Target, attributes, route};
 use crate::kinds::unserved;
+use crate::objects::namespaces;
 use crate::objects::writing::Scope;
 use crate::status::Status;
 
@@ -161,6 +162,14 @@ impl Api {
         call.acceptable()?;
         let namespace = target.namespace.as_deref();
         let place = lock(&self.cluster).place(&target.group, &target.version, &target.plural, namespace)?;
+        if target.watch {
+            let supported = place.kind.is_stored() && target.subresource.is_none();
+            return match call.method {
+                _ if !supported => Err(Status::no_such_subresource()),
+                Method::GET => self.watch(call, place, target.name.as_deref()),
+                _ => Err(Status::method_not_allowed()),
+            };
+        }
         let Some(name) = target.name else {
             return self.collection(call, place).await;
         };
@@ -170,6 +179,10 @@ impl Api {
         match target.subresource.as_deref() {
             None => self.object(call, &place, &name, Scope::Main).await,
             Some("token") if tokens::are_for(&place.kind) => self.token(call, &place, &name),
+            Some("finalize") if namespaces::is_namespace(&place.kind) && call.method == Method::PUT => {
+                self.object(call, &place, &name, Scope::Finalize).await
+            }
+            Some("finalize") if namespaces::is_namespace(&place.kind) => Err(Status::method_not_allowed()),
             Some("status") if place.version()?.status => self.object(call, &place, &name, Scope::Status).await,
             Some(other) => Err(unserved::subresource(&place.kind, other)),
         }

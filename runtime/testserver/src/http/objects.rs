@@ -8,6 +8,7 @@ use crate::cluster::Place;
 use crate::http::requests::Call;
 use crate::http::responses::{self, ResponseBody};
 use crate::http::{Api, lock};
+use crate::objects::delete_options::returns_object;
 use crate::objects::deletion::Deleted;
 use crate::objects::patching::Patch;
 use crate::objects::writing::Scope;
@@ -22,8 +23,7 @@ impl Api {
         scope: Scope,
     ) -> Result<Response<ResponseBody>, Status> {
         match call.method {
-            Method::GET if call.query.flag("watch") => Err(Status::not_implemented("watches of single objects")),
-            Method::GET => {
+            Method::GET if scope != Scope::Finalize => {
                 let cluster = lock(&self.cluster);
                 let object = cluster.store.get(&place.kind.key(), &place.namespace, name).cloned();
                 let object = place.present(&object.ok_or_else(|| Status::not_found(&place.kind, name))?);
@@ -44,7 +44,12 @@ impl Api {
             Method::DELETE if scope == Scope::Main => {
                 let options = call.delete_options()?;
                 match self.delete(call, place, (name, false), &options).await? {
-                    Deleted::Pending(object) => Ok(responses::json(200, &*object)),
+                    Deleted::Pending(object) => {
+                        // Only the older option has the right code for this.
+                        let code = if options["orphanDependents"] == false { 202 } else { 200 };
+                        Ok(responses::json(code, &*object))
+                    }
+                    Deleted::Gone(object) if returns_object(&place.kind) => Ok(responses::json(200, &*object)),
                     Deleted::Gone(object) => Ok(responses::json(200, &gone(place, name, &object))),
                 }
             }

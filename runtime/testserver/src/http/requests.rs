@@ -96,13 +96,59 @@ impl Call {
         }
     }
 
-    /// The body of a deletion; null if there is none.
+    /// The options of a deletion: those in the body, and only if there is none, those in the query.
     pub(crate) fn delete_options(&self) -> Result<Value, Status> {
         if self.body.is_empty() {
-            Ok(Value::Null)
-        } else {
-            self.json("DeleteOptions")
+            return self.delete_query();
         }
+        let options = self.json("DeleteOptions").map_err(|status| match status.code {
+            400 => Status::unexpected(format!("couldn't get version/kind; json parse error: {}", status.message)),
+            _ => status,
+        })?;
+        if !matches!(options, Value::Object(_) | Value::Null) {
+            let message = "couldn't get version/kind; json parse error: the options are no object";
+            return Err(Status::unexpected(message));
+        }
+        match options["kind"].as_str().unwrap_or_default() {
+            "" | "DeleteOptions" => {}
+            other => {
+                let version = options["apiVersion"].as_str().unwrap_or_default();
+                let message = format!("no kind {other:?} is registered for version {version:?} in scheme");
+                return Err(Status::unexpected(message));
+            }
+        }
+        let fits = |field: &str, fits: fn(&Value) -> bool| options[field].is_null() || fits(&options[field]);
+        for (field, fine) in [
+            ("gracePeriodSeconds", fits("gracePeriodSeconds", Value::is_i64)),
+            ("orphanDependents", fits("orphanDependents", Value::is_boolean)),
+            ("propagationPolicy", fits("propagationPolicy", Value::is_string)),
+            ("preconditions", fits("preconditions", Value::is_object)),
+            ("dryRun", fits("dryRun", Value::is_array)),
+        ] {
+            if !fine {
+                let message = format!("json: cannot unmarshal into Go struct field DeleteOptions.{field}");
+                return Err(Status::unexpected(message));
+            }
+        }
+        Ok(options)
+    }
+
+    fn delete_query(&self) -> Result<Value, Status> {
+        let query = &self.query;
+        let mut options = serde_json::Map::new();
+        if let Some(grace) = query.number("gracePeriodSeconds")? {
+            options.insert("gracePeriodSeconds".into(), grace.into());
+        }
+        if query.has("orphanDependents") {
+            options.insert("orphanDependents".into(), query.flag("orphanDependents").into());
+        }
+        if !query.get("propagationPolicy").is_empty() {
+            options.insert("propagationPolicy".into(), query.get("propagationPolicy").into());
+        }
+        if query.has("dryRun") {
+            options.insert("dryRun".into(), vec![query.get("dryRun")].into());
+        }
+        Ok(Value::Object(options))
     }
 
     pub(crate) fn object(&self, place: &Place) -> Result<Value, Status> {

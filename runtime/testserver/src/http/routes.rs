@@ -4,6 +4,7 @@ use http::Method;
 use percent_encoding::percent_decode_str;
 
 use crate::access::Attributes;
+use crate::status::Status;
 
 /// What a path leads to.
 #[derive(Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub(crate) struct Target {
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
+    /// Whether the path is one of those, older than the parameter, that ask for a watch.
+    pub(crate) watch: bool,
 }
 
 pub(crate) fn route(path: &str) -> Option<Route> {
@@ -62,10 +65,16 @@ pub(crate) fn route(path: &str) -> Option<Route> {
             group: group.into(),
             version: version.into(),
         },
+        ["api", version, "watch", ref rest @ ..] => Route::Objects(watched(target("", version, rest)?)),
+        ["apis", group, version, "watch", ref rest @ ..] => Route::Objects(watched(target(group, version, rest)?)),
         ["api", version, ref rest @ ..] => Route::Objects(target("", version, rest)?),
         ["apis", group, version, ref rest @ ..] => Route::Objects(target(group, version, rest)?),
         _ => return None,
     })
+}
+
+fn watched(target: Target) -> Target {
+    Target { watch: true, ..target }
 }
 
 fn target(group: &str, version: &str, rest: &[&str]) -> Option<Target> {
@@ -104,7 +113,7 @@ pub(crate) fn attributes(route: Option<&Route>, method: &Method, path: &str, que
     };
     let mut name = target.name.clone().unwrap_or_default();
     let verb = match *method {
-        Method::GET if query.flag("watch") => "watch",
+        Method::GET if target.watch || (name.is_empty() && query.flag("watch")) => "watch",
         Method::GET if name.is_empty() => "list",
         Method::GET => "get",
         Method::POST => "create",
@@ -159,7 +168,25 @@ impl Query {
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
-        matches!(self.get(name), "true" | "1" | "True" | "TRUE")
+        // Whatever does not say no says yes, even a name without a value.
+        let value = self.0.iter().find(|(key, _)| key == name);
+        value.is_some_and(|(_, value)| value != "0" && !value.eq_ignore_ascii_case("false"))
+    }
+
+    /// Whether a parameter is there at all.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, _)| key == name)
+    }
+
+    /// The number in a parameter; nothing if it is absent or empty.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
+        let text = self.get(name);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        text.parse().map(Some).map_err(|_| {
+            Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
+        })
     }
 }
 

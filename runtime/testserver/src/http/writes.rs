@@ -9,6 +9,7 @@ use crate::admission::{self, Attempt, Operation};
 use crate::cluster::Place;
 use crate::http::requests::Call;
 use crate::http::{Api, lock};
+use crate::objects::delete_options::DeleteOptions;
 use crate::objects::deletion::Deleted;
 use crate::objects::managed::tracking;
 use crate::objects::patching::Patch;
@@ -131,7 +132,11 @@ impl Api {
             operation,
             place: &place,
             name: &name,
-            subresource: if how.scope == Scope::Status { "status" } else { "" },
+            subresource: match how.scope {
+                Scope::Status => "status",
+                Scope::Finalize => "finalize",
+                Scope::Main | Scope::All => "",
+            },
             old: current.as_deref(),
             options: &options,
             dry_run: how.dry_run,
@@ -165,12 +170,12 @@ impl Api {
         (name, in_collection): (&str, bool),
         options: &Value,
     ) -> Result<Deleted, Status> {
+        let chosen = DeleteOptions::parse(options)?;
         let stored = lock(&self.cluster)
             .store
             .get(&place.kind.key(), &place.namespace, name)
             .cloned();
         let current = place.present(&stored.ok_or_else(|| Status::not_found(&place.kind, name))?);
-        let dry_run = call.dry_run()? || options["dryRun"] == json!(["All"]);
         let attempt = Attempt {
             operation: Operation::Delete,
             place,
@@ -178,13 +183,13 @@ impl Api {
             subresource: "",
             old: Some(&current),
             options,
-            dry_run,
+            dry_run: chosen.dry_run,
             user: &call.user,
             warnings: &call.warnings,
         };
         admission::mutate(&self.cluster, &attempt, &mut Value::Null).await?;
         admission::validate(&self.cluster, &attempt, &Value::Null).await?;
-        lock(&self.cluster).delete(place, name, options, dry_run)
+        lock(&self.cluster).delete(place, name, &chosen)
     }
 }
 

@@ -50,6 +50,9 @@ pub(crate) const STORED: &[&str] = &[
     "watch",
 ];
 
+/// What can still be done with objects whose kind is about to go.
+pub(crate) const ENDING: &[&str] = &["delete", "deletecollection", "get", "list", "watch"];
+
 /// What can be done with questions, which are answered and forgotten.
 pub(crate) const ASKED: &[&str] = &["create"];
 
@@ -62,6 +65,8 @@ pub(crate) struct Version {
     /// The structural schema; built-in kinds have none here and are stored as they come.
     pub(crate) schema: Option<Value>,
     pub(crate) columns: Vec<Column>,
+    /// Fields that objects can be selected by, beside name and namespace, such as `spec.color`.
+    pub(crate) selectable: Vec<String>,
 }
 
 /// A column of a table, beside name and age.

@@ -1,4 +1,4 @@
-//! Deleting: finalizers, preconditions, and the containers that go only when they are empty.
+//! Deleting an object: protection, grace, finalizers, and what is left of it.
 
 use std::sync::Arc;
 
@@ -6,63 +6,93 @@ use serde_json::{Value, json};
 
 use crate::access;
 use crate::cluster::{Cluster, Place};
-use crate::kinds::Kind;
-use crate::kinds::crds;
-use crate::objects::writing::name_of;
+use crate::kinds::{Kind, crds};
+use crate::objects::delete_options::DeleteOptions;
+use crate::objects::{definitions, namespaces};
 use crate::status::Status;
 
 /// What is left after a deletion.
 #[derive(Debug)]
 pub(crate) enum Deleted {
-    /// The object waits for its finalizers.
+    /// The object waits for its finalizers, or for its grace period to end.
     Pending(Arc<Value>),
     /// The object is gone; this was its last state.
     Gone(Arc<Value>),
 }
 
+/// How a deletion affects an object that has a grace period.
+#[derive(Debug, PartialEq, Eq)]
+enum Grace {
+    /// Its kind knows of none.
+    None,
+    /// It was given this many seconds.
+    Given(i64),
+    /// It goes on waiting as before.
+    Unchanged,
+}
+
 impl Cluster {
-    /// Deletes an object; `options` is the body of the request, of which the preconditions count.
-    pub(crate) fn delete(
+    /// Deletes an object, and lets the controllers do what follows from it.
+    pub(crate) fn delete(&mut self, place: &Place, name: &str, options: &DeleteOptions) -> Result<Deleted, Status> {
+        let deleted = self.delete_alone(place, name, options)?;
+        self.reconcile();
+        Ok(deleted)
+    }
+
+    /// Deletes an object and leaves everything else to the controllers.
+    pub(crate) fn delete_alone(
         &mut self,
         place: &Place,
         name: &str,
-        options: &Value,
-        dry_run: bool,
+        options: &DeleteOptions,
     ) -> Result<Deleted, Status> {
-        let kind = Arc::clone(&place.kind);
-        let key = kind.key();
-        let stored = self.store.get(&key, &place.namespace, name).cloned();
-        let stored = stored.ok_or_else(|| Status::not_found(&kind, name))?;
-        check_preconditions(&kind, name, &stored, &options["preconditions"])?;
-        let held = stored["metadata"].get("finalizers").is_some();
-        let container = is_namespace(&kind) || crds::is_crd(&kind);
-        if dry_run {
-            let shown = place.present(&stored);
-            return Ok(if held {
-                Deleted::Pending(shown)
-            } else {
-                Deleted::Gone(shown)
-            });
-        }
-        if !held && !container {
-            let last = self.vanish(&kind, &place.namespace, name).unwrap_or(stored);
-            return Ok(Deleted::Gone(place.present(&last)));
-        }
-        let mut pending = stored;
-        if pending["metadata"].get("deletionTimestamp").is_none() {
-            let marked = self.mark(&kind, Value::clone(&pending));
-            pending = self.store.put(&key, marked);
-        }
-        if container {
-            self.sweep(&kind, &pending);
-            if !held && self.is_vacant(&kind, name) {
-                self.vanish(&kind, &place.namespace, name);
+        let kind = &place.kind;
+        namespaces::check_protection(kind, name)?;
+        let stored = self.store.get(&kind.key(), &place.namespace, name).cloned();
+        let stored = stored.ok_or_else(|| Status::not_found(kind, name))?;
+        options.check_preconditions(kind, name, &stored)?;
+        let mut object = Value::clone(&stored);
+        if namespaces::is_namespace(kind) {
+            if !is_deleted(&stored) {
+                set_finalizers(&mut object, &options.finalizers(kind, &finalizers(&stored)));
+                namespaces::terminate(&mut object, &self.now());
+                return Ok(Deleted::Pending(self.keep(place, &stored, object, options)));
+            }
+            if namespaces::is_held(&stored) {
+                return Ok(Deleted::Pending(place.present(&stored)));
             }
         }
-        Ok(Deleted::Pending(place.present(&pending)))
+        if crds::is_crd(kind) && !is_deleted(&stored) {
+            definitions::terminate(&mut object, &self.now());
+            return Ok(Deleted::Pending(self.keep(place, &stored, object, options)));
+        }
+        let grace = if kind.group.is_empty() && kind.plural == "pods" {
+            self.give_grace(&mut object, options.grace)
+        } else {
+            Grace::None
+        };
+        if grace == Grace::Unchanged {
+            return Ok(Deleted::Pending(place.present(&stored)));
+        }
+        set_finalizers(&mut object, &options.finalizers(kind, &finalizers(&stored)));
+        let held = !finalizers(&object).is_empty();
+        if held && grace == Grace::None {
+            mark(&mut object, &self.now(), 0);
+        }
+        let mut last = place.present(&stored);
+        if held || grace != Grace::None {
+            last = self.keep(place, &stored, object, options);
+            if held || !matches!(grace, Grace::None | Grace::Given(0)) {
+                return Ok(Deleted::Pending(last));
+            }
+        }
+        if !options.dry_run {
+            self.vanish(kind, &place.namespace, name);
+        }
+        Ok(Deleted::Gone(last))
     }
 
-    /// Removes an object for good, and whatever was only waiting for that.
+    /// Removes an object for good.
     pub(crate) fn vanish(&mut self, kind: &Arc<Kind>, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let last = self.store.remove(&kind.key(), namespace, name)?;
         if crds::is_crd(kind) {
@@ -71,111 +101,114 @@ impl Cluster {
             self.store.end(&served);
             self.settle_others(&last);
         }
-        if kind.namespaced {
-            self.release("", "namespaces", namespace);
-        }
-        if kind.custom {
-            self.release(crds::GROUP, crds::PLURAL, &kind.qualified());
-        }
         access::changed(self, kind, &last);
         Some(last)
     }
 
-    /// Whether nothing is left in a namespace, or of a custom kind; any other object is always vacant.
-    pub(crate) fn is_vacant(&self, kind: &Kind, name: &str) -> bool {
-        self.contents(kind, name).is_empty()
-    }
-
-    /// Removes a container that was waiting to become empty.
-    fn release(&mut self, group: &str, plural: &str, name: &str) {
-        let Some(kind) = self.kinds.get(group, plural).cloned() else {
-            return;
-        };
-        let waits = self.store.get(&kind.key(), "", name).is_some_and(|object| {
-            let metadata = &object["metadata"];
-            metadata.get("deletionTimestamp").is_some() && metadata.get("finalizers").is_none()
-        });
-        if waits && self.is_vacant(&kind, name) {
-            self.vanish(&kind, "", name);
+    /// Stores what a controller made of an object; one that was only waiting for that is gone instead.
+    pub(crate) fn rewrite(&mut self, kind: &Arc<Kind>, stored: &Arc<Value>, object: Value) {
+        let text = |field: &str| stored["metadata"][field].as_str().unwrap_or_default();
+        if goes_with_update(kind, stored, &object) {
+            self.vanish(kind, text("namespace"), text("name"));
+        } else if object != **stored {
+            let place = Place {
+                kind: Arc::clone(kind),
+                version: kind.storage.clone(),
+                namespace: text("namespace").to_owned(),
+            };
+            self.put(&place, object);
         }
     }
 
-    fn sweep(&mut self, kind: &Kind, container: &Value) {
-        for (kind, namespace, name) in self.contents(kind, &name_of(container)) {
-            let version = kind.storage.clone();
-            // An object may have gone with an earlier one of the sweep.
-            let _ = self.delete(
-                &Place {
-                    kind,
-                    version,
-                    namespace,
-                },
-                &name,
-                &Value::Null,
-                false,
-            );
-        }
-    }
-
-    fn contents(&self, container: &Kind, name: &str) -> Vec<(Arc<Kind>, String, String)> {
-        let kinds: Vec<_> = if is_namespace(container) {
-            self.kinds.all().filter(|kind| kind.namespaced).collect()
-        } else if crds::is_crd(container) {
-            self.kinds
-                .all()
-                .filter(|kind| kind.custom && kind.qualified() == name)
-                .collect()
+    /// Stores an object that stays for now, if anything about it changed.
+    fn keep(&mut self, place: &Place, stored: &Arc<Value>, object: Value, options: &DeleteOptions) -> Arc<Value> {
+        if object == **stored {
+            place.present(stored)
+        } else if options.dry_run {
+            place.present(&Arc::new(object))
         } else {
-            Vec::new()
-        };
-        let namespace = is_namespace(container).then_some(name);
-        let text = |object: &Value, field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let mut found = Vec::new();
-        for kind in kinds {
-            let objects = self.store.list(&kind.key(), namespace);
-            found.extend(objects.map(|each| (Arc::clone(kind), text(each, "namespace"), text(each, "name"))));
+            self.put(place, object)
         }
-        found
     }
 
-    fn mark(&self, kind: &Kind, mut object: Value) -> Value {
-        let now = self.now();
-        object["metadata"]["deletionTimestamp"] = json!(now);
-        if is_namespace(kind) {
-            object["status"]["phase"] = json!("Terminating");
-        } else if crds::is_crd(kind) {
-            crds::terminating(&mut object, &now);
-        } else {
-            object["metadata"]["deletionGracePeriodSeconds"] = json!(0);
+    /// Marks a pod as deleted after some seconds, or shortens the time that it has.
+    fn give_grace(&self, pod: &mut Value, asked: Option<i64>) -> Grace {
+        let metadata = &pod["metadata"];
+        if is_deleted(pod) {
+            let given = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or_default();
+            let Some(asked) = asked.filter(|&asked| asked < given) else {
+                return if given == 0 { Grace::None } else { Grace::Unchanged };
+            };
+            let end = metadata["deletionTimestamp"]
+                .as_str()
+                .and_then(|text| text.parse().ok());
+            let end: jiff::Timestamp = end.unwrap_or_else(|| self.timestamp());
+            let moved = end.checked_sub(jiff::SignedDuration::from_secs(given.saturating_sub(asked)));
+            pod["metadata"]["deletionTimestamp"] = json!(seconds(moved.unwrap_or(end)));
+            pod["metadata"]["deletionGracePeriodSeconds"] = json!(asked);
+            return Grace::Given(asked);
         }
+        let unscheduled = pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty);
+        let over = matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
+        let usual = pod["spec"]["terminationGracePeriodSeconds"]
+            .as_i64()
+            .unwrap_or_default();
+        let grace = match asked.unwrap_or(usual) {
+            _ if unscheduled || over => 0,
+            ..0 => 1,
+            grace => grace,
+        };
+        let now = self.timestamp();
+        let end = now
+            .checked_add(jiff::SignedDuration::from_secs(grace))
+            .unwrap_or(jiff::Timestamp::MAX);
+        mark(pod, &seconds(end), grace);
+        Grace::Given(grace)
+    }
+}
+
+/// Whether an update is the last thing that a deleted object was waiting for.
+pub(crate) fn goes_with_update(kind: &Kind, stored: &Value, object: &Value) -> bool {
+    is_deleted(stored)
+        && finalizers(object).is_empty()
+        && !(namespaces::is_namespace(kind) && namespaces::is_held(object))
+        && matches!(
+            stored["metadata"]["deletionGracePeriodSeconds"].as_i64(),
+            None | Some(0)
+        )
+}
+
+/// Whether the deletion of an object has begun.
+pub(crate) fn is_deleted(object: &Value) -> bool {
+    object["metadata"].get("deletionTimestamp").is_some()
+}
+
+/// The finalizers of an object.
+pub(crate) fn finalizers(object: &Value) -> Vec<String> {
+    let list = object["metadata"]["finalizers"].as_array();
+    let names = list.into_iter().flatten().filter_map(Value::as_str);
+    names.map(str::to_owned).collect()
+}
+
+/// Puts finalizers in place; an empty list is not kept.
+pub(crate) fn set_finalizers(object: &mut Value, names: &[String]) {
+    if !names.is_empty() {
+        object["metadata"]["finalizers"] = json!(names);
+    } else if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("finalizers");
+    }
+}
+
+fn mark(object: &mut Value, end: &str, grace: i64) {
+    if !is_deleted(object) {
+        object["metadata"]["deletionTimestamp"] = json!(end);
         if let Some(generation) = object["metadata"]["generation"].as_i64() {
-            object["metadata"]["generation"] = json!(generation + 1);
-        }
-        object
-    }
-}
-
-fn is_namespace(kind: &Kind) -> bool {
-    kind.group.is_empty() && kind.plural == "namespaces"
-}
-
-fn check_preconditions(kind: &Kind, name: &str, stored: &Value, wanted: &Value) -> Result<(), Status> {
-    let fields = [
-        ("uid", "UID", "The object might have been deleted and then recreated"),
-        (
-            "resourceVersion",
-            "ResourceVersion",
-            "The object might have been modified",
-        ),
-    ];
-    for (field, title, guess) in fields {
-        let found = stored["metadata"][field].as_str().unwrap_or_default();
-        if let Some(wanted) = wanted[field].as_str().filter(|&wanted| wanted != found) {
-            let why = format!(
-                "the {title} in the precondition ({wanted}) does not match the {title} in record ({found}). {guess}"
-            );
-            return Err(Status::conflict(kind, name, &why));
+            object["metadata"]["generation"] = json!(generation.saturating_add(1));
         }
     }
-    Ok(())
+    object["metadata"]["deletionGracePeriodSeconds"] = json!(grace);
+}
+
+fn seconds(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

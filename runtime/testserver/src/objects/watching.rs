@@ -11,12 +11,19 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::cluster::{Cluster, Place};
 use crate::faults::{Signals, Switchboard, refusal};
+use crate::objects::listing::{scope, too_large};
 use crate::objects::selectors::Selector;
-use crate::status::Status;
+use crate::status::{Cause, Status};
 use crate::store::{Action, Change};
 
 /// The server's own pace of bookmarks.
 const BOOKMARKS: Duration = Duration::from_secs(60);
+
+/// How long before its end a watch is sent a last bookmark.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// How long the watches of a kind outlive it: clients hear of its end before their streams break off.
+const DRAIN: Duration = Duration::from_secs(1);
 
 /// Real servers end a watch after 30 to 60 minutes, at random; here it is always the same.
 const TIMEOUT: Duration = Duration::from_secs(45 * 60);
@@ -29,8 +36,42 @@ pub(crate) struct WatchOptions {
     pub(crate) version: u64,
     pub(crate) bookmarks: bool,
     pub(crate) timeout: Option<Duration>,
-    /// The current state first, and a bookmark that tells its end.
-    pub(crate) initial_events: bool,
+    /// Whether the current state comes first, and a bookmark that tells its end; the version decides if absent.
+    pub(crate) initial_events: Option<bool>,
+}
+
+impl WatchOptions {
+    /// Refuses combinations that mean nothing.
+    pub(crate) fn check(&self, version_match: &str, token: &str) -> Result<(), Status> {
+        let forbidden = |detail: &str| Cause::forbidden("resourceVersionMatch", detail);
+        let mut causes = Vec::new();
+        if self.initial_events.is_some() && version_match != "NotOlderThan" {
+            let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            causes.push(forbidden(detail));
+        }
+        if !version_match.is_empty() {
+            if self.initial_events.is_none() {
+                let detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+                causes.push(forbidden(detail));
+            }
+            if version_match != "NotOlderThan" {
+                let supported = [json!("NotOlderThan")];
+                causes.push(Cause::unsupported(
+                    "resourceVersionMatch",
+                    &json!(version_match),
+                    &supported,
+                ));
+            }
+            if !token.is_empty() {
+                causes.push(forbidden("resourceVersionMatch is forbidden when continue is provided"));
+            }
+        }
+        if causes.is_empty() {
+            Ok(())
+        } else {
+            Err(Status::invalid_options("ListOptions", &causes))
+        }
+    }
 }
 
 /// What a watcher gets.
@@ -48,7 +89,8 @@ pub(crate) struct Watch {
     /// Everything up to this version was delivered or is pending.
     cursor: u64,
     pending: VecDeque<Event>,
-    ended: bool,
+    /// When the stream ends, once nothing more is to come.
+    end: Option<Instant>,
     changes: watch::Receiver<u64>,
     signals: watch::Receiver<Signals>,
     errors: usize,
@@ -65,40 +107,46 @@ impl Watch {
         options: WatchOptions,
     ) -> Result<Self, Status> {
         let signals = switchboard.subscribe();
-        let state = cluster.lock().unwrap_or_else(PoisonError::into_inner);
-        let from_now = options.version == 0 || options.initial_events;
+        let mut state = cluster.lock().unwrap_or_else(PoisonError::into_inner);
+        let (key, current) = (place.kind.key(), state.store.version());
+        let changes = state.store.subscribe_to(&key);
         let mut pending = VecDeque::new();
         let mut cursor = options.version;
-        if from_now {
-            cursor = state.store.version();
-            let namespace = Some(place.namespace.as_str()).filter(|name| !name.is_empty());
-            let objects = state.store.list(&place.kind.key(), namespace);
+        if options.initial_events.unwrap_or(options.version == 0) {
+            if options.version > current {
+                return Err(too_large(options.version, current));
+            }
+            cursor = current;
+            let objects = state.store.list(&key, scope(&place));
             let objects = objects.filter(|object| options.selector.matches(object));
             pending.extend(objects.map(|object| Event {
                 kind: "ADDED",
                 object: place.present(object),
             }));
-        } else if state.store.missed(&place.kind.key(), cursor).is_err() && signals.borrow().refuse_old {
-            return Err(too_old(cursor, state.store.version()));
-        }
-        if options.initial_events {
-            pending.push_back(bookmark(&place, cursor, true));
+            if options.initial_events == Some(true) && options.bookmarks {
+                pending.push_back(bookmark(&place, cursor, true));
+            }
+        } else if options.version == 0 {
+            cursor = current;
+        } else if state.store.missed(&key, cursor).is_err() && signals.borrow().refuse_old {
+            return Err(too_old(cursor, current));
         }
         let now = Instant::now();
         let (errors, drops) = (signals.borrow().errors.len(), signals.borrow().drops);
+        let deadline = now + options.timeout.unwrap_or(TIMEOUT);
         Ok(Self {
             cluster: Arc::clone(cluster),
             selector: options.selector,
             bookmarks: options.bookmarks,
             cursor,
             pending,
-            ended: false,
-            changes: state.store.subscribe(),
+            end: None,
+            changes,
             signals,
             errors,
             drops,
-            deadline: now + options.timeout.unwrap_or(TIMEOUT),
-            bookmark: now + BOOKMARKS,
+            deadline,
+            bookmark: next_bookmark(now, deadline),
             place,
         })
     }
@@ -113,7 +161,8 @@ impl Watch {
             if let Some(event) = self.pending.pop_front() {
                 return Some(event);
             }
-            if self.ended {
+            if let Some(end) = self.end {
+                sleep_until(end).await;
                 return None;
             }
             if let Some(&code) = signals.errors.get(self.errors) {
@@ -123,16 +172,23 @@ impl Watch {
             self.changes.borrow_and_update();
             if !signals.held {
                 self.collect();
-                if self.ended || !self.pending.is_empty() {
+                if self.end.is_some() || !self.pending.is_empty() {
                     continue;
                 }
             }
             tokio::select! {
-                changed = self.changes.changed() => changed.ok()?,
+                biased;
                 changed = self.signals.changed() => changed.ok()?,
+                changed = self.changes.changed() => changed.ok()?,
                 () = sleep_until(self.bookmark), if self.bookmarks => {
-                    self.bookmark += BOOKMARKS;
-                    return Some(bookmark(&self.place, self.cursor, false));
+                    self.bookmark = next_bookmark(self.bookmark, self.deadline);
+                    if !signals.held {
+                        // Whatever happened to other kinds has moved the version on.
+                        self.collect();
+                    }
+                    if self.pending.is_empty() && self.end.is_none() {
+                        return Some(bookmark(&self.place, self.cursor, false));
+                    }
                 }
                 () = sleep_until(self.deadline) => return None,
             }
@@ -156,7 +212,7 @@ impl Watch {
         drop(cluster);
         self.pending = missed.changes.iter().filter_map(|change| self.event(change)).collect();
         self.cursor = missed.upto;
-        self.ended = missed.ended;
+        self.end = missed.ended.then(|| Instant::now() + DRAIN);
     }
 
     /// How a change looks through the selector: what stops to match is deleted, what starts to match is added.
@@ -191,7 +247,16 @@ impl Watch {
             kind: "ERROR",
             object: Arc::new(status.to_value()),
         });
-        self.ended = true;
+        self.end = Some(Instant::now());
+    }
+}
+
+/// Every minute, and once shortly before the end.
+fn next_bookmark(last: Instant, deadline: Instant) -> Instant {
+    let regular = last + BOOKMARKS;
+    match deadline.checked_sub(FAREWELL) {
+        Some(farewell) if farewell > last => regular.min(farewell),
+        _ => regular,
     }
 }
 
@@ -211,5 +276,37 @@ fn bookmark(place: &Place, version: u64, initial_events_end: bool) -> Event {
     Event {
         kind: "BOOKMARK",
         object: Arc::new(object),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bookmarks_come_every_minute_and_shortly_before_the_end() {
+        let start = Instant::now();
+        let after = |last: u64, end: u64| {
+            let seconds = Duration::from_secs;
+            next_bookmark(start + seconds(last), start + seconds(end))
+                .duration_since(start)
+                .as_secs()
+        };
+        assert_eq!((after(0, 300), after(60, 300)), (60, 120));
+        assert_eq!((after(240, 300), after(298, 300)), (298, 358));
+        assert_eq!((after(0, 7), after(0, 1)), (5, 60));
+    }
+
+    #[test]
+    fn initial_events_and_a_match_belong_together() {
+        let check = |initial_events, version_match| {
+            let options = WatchOptions {
+                initial_events,
+                ..WatchOptions::default()
+            };
+            options.check(version_match, "").is_ok()
+        };
+        assert!(check(None, "") && check(Some(true), "NotOlderThan") && check(Some(false), "NotOlderThan"));
+        assert!(!check(Some(true), "") && !check(Some(true), "Exact") && !check(None, "NotOlderThan"));
     }
 }

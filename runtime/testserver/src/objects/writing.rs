@@ -11,7 +11,7 @@ use crate::discovery::openapi;
 use crate::kinds::{addresses, crds, defaults, representations, rules};
 use crate::objects::identity::{check_identity, check_preconditions};
 use crate::objects::managed::tracking;
-use crate::objects::metadata;
+use crate::objects::{deletion, metadata, namespaces};
 use crate::schema;
 use crate::status::Status;
 
@@ -21,6 +21,8 @@ pub(crate) enum Scope {
     #[default]
     Main,
     Status,
+    /// What holds a namespace.
+    Finalize,
     /// Both at once: no request can do that, but the set-up of a test may.
     All,
 }
@@ -115,6 +117,7 @@ impl Cluster {
     /// The first step of creating: the object without what it may not decide.
     pub(crate) fn draft_new(&self, place: &Place, mut object: Value, how: How) -> Result<Draft, Status> {
         let kind = &place.kind;
+        self.check_definition(kind)?;
         check_identity(place, &mut object)?;
         let metadata = metadata_of(&mut object);
         if metadata
@@ -200,6 +203,12 @@ impl Cluster {
         {
             causes.extend(metadata::new_finalizers(old, metadata));
         }
+        if namespaces::is_namespace(&kind) {
+            if current.is_none() {
+                namespaces::complete(object);
+            }
+            causes.extend(namespaces::validate(object, current.is_none(), draft.how.scope));
+        }
         if let Some(schema) = &draft.place.version()?.schema {
             // Admission may have added anything.
             schema::decode(schema, object).map_err(|cause| cannot_be_handled(&draft.place, &cause.to_string()))?;
@@ -268,6 +277,13 @@ impl Cluster {
 
     /// The last step of a write; nothing if the object has changed since the draft was made.
     pub(crate) fn commit(&mut self, draft: Draft) -> Result<Option<Arc<Value>>, Status> {
+        let committed = self.commit_alone(draft)?;
+        self.reconcile();
+        Ok(committed)
+    }
+
+    /// Stores a write, and leaves everything else to the controllers.
+    pub(crate) fn commit_alone(&mut self, draft: Draft) -> Result<Option<Arc<Value>>, Status> {
         let Draft {
             place,
             name,
@@ -301,10 +317,7 @@ impl Cluster {
         if how.dry_run {
             return Ok(Some(Arc::new(object)));
         }
-        if object["metadata"].get("deletionTimestamp").is_some()
-            && object["metadata"].get("finalizers").is_none()
-            && self.is_vacant(&kind, &name)
-        {
+        if deletion::goes_with_update(&kind, &current, &object) {
             // As in a cluster: the response shows what was asked for, the event what had been stored.
             self.vanish(&kind, &place.namespace, &name);
             return Ok(Some(Arc::new(object)));
@@ -312,7 +325,8 @@ impl Cluster {
         Ok(Some(self.put(&place, object)))
     }
 
-    fn put(&mut self, place: &Place, mut object: Value) -> Arc<Value> {
+    /// Stores an object, and serves what it changes in what is served.
+    pub(crate) fn put(&mut self, place: &Place, mut object: Value) -> Arc<Value> {
         let kind = &place.kind;
         representations::convert(&mut object, &kind.stored_api_version());
         let stored = self.store.put(&kind.key(), object);
@@ -396,6 +410,9 @@ fn restrain(draft: &mut Draft) -> Result<(), Status> {
     }
     if scope == Scope::Main && draft.place.version()?.status {
         copy_field(current, object, "status");
+    }
+    if namespaces::is_namespace(&draft.place.kind) {
+        namespaces::restrain(current, object, scope);
     }
     let metadata = metadata_of(object);
     for field in KEPT {

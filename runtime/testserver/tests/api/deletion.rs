@@ -148,7 +148,8 @@ async fn an_empty_namespace_goes_at_once() {
     )
     .await;
     delete(&server, "/api/v1/namespaces/lab").await;
-    for kind in ["ADDED", "MODIFIED", "DELETED"] {
+    // Marked, then told to be empty, then gone.
+    for kind in ["ADDED", "MODIFIED", "MODIFIED", "DELETED"] {
         assert_eq!(events.brief().await, brief(kind, "lab"));
     }
 }

@@ -113,15 +113,30 @@ async fn pages_show_the_state_of_the_first_one() {
 async fn versions_of_lists_are_checked() {
     let server = server();
     assert_eq!(get(&server, &format!("{HERE}?resourceVersion=0")).await.0, 200);
-    assert_eq!(get(&server, &format!("{HERE}?resourceVersion=x")).await.0, 400);
+    assert_eq!(get(&server, &format!("{HERE}?resourceVersion=x")).await.0, 500);
     let (code, status) = get(&server, &format!("{HERE}?resourceVersion=999")).await;
     assert_eq!((code, &status["details"]["retryAfterSeconds"]), (504, &json!(1)));
-    assert_eq!(
-        get(&server, &format!("{HERE}?resourceVersion=1&resourceVersionMatch=Exact"))
-            .await
-            .0,
-        410
-    );
+    let exactly = format!("{HERE}?resourceVersion=1&resourceVersionMatch=Exact");
+    create(&server, greeting("hello")).await;
+    let (code, list) = get(&server, &exactly).await;
+    assert_eq!((code, &list["items"]), (200, &json!([])), "the past can be listed");
+    server.faults().compact();
+    assert_eq!(get(&server, &exactly).await.0, 410, "until it is forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_list_goes_on_with_what_there_is() {
+    let server = server();
+    for name in ["a", "b", "c"] {
+        create(&server, greeting(name)).await;
+    }
+    let (_, first) = get(&server, &format!("{HERE}?limit=1")).await;
+    let next = |page: &Value| format!("{HERE}?continue={}", page["metadata"]["continue"].as_str().unwrap());
+    create(&server, greeting("bb")).await;
+    server.faults().compact();
+    let (code, status) = get(&server, &next(&first)).await;
+    assert_eq!((code, &status["reason"]), (410, &json!("Expired")));
+    assert_eq!(names(&get(&server, &next(&status)).await.1), ["b", "bb", "c"]);
 }
 
 async fn accepting(server: &kopf_testserver::Server, path: &str, accept: &str) -> Value {

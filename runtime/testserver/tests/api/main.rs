@@ -39,6 +39,7 @@ mod discovery;
 mod faults;
 
 /// The helpers of the server itself.
+mod garbage;
 mod helpers;
 
 /// Installing what a project deploys.

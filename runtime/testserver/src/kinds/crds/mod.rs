@@ -12,7 +12,7 @@ mod subresources;
 
 use serde_json::{Value, json};
 
-use crate::kinds::{Column, Kind, STORED, Traits, Version};
+use crate::kinds::{Column, ENDING, Kind, STORED, Traits, Version};
 use crate::status::Status;
 
 pub(crate) use definition::faults;
@@ -64,20 +64,6 @@ pub(crate) fn check_served(crd: &Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// Notes in a CRD that its objects are being deleted.
-pub(crate) fn terminating(crd: &mut Value, now: &str) {
-    if let Some(conditions) = crd["status"]["conditions"].as_array_mut() {
-        let message = "CustomResource deletion is in progress";
-        conditions.push(condition(
-            "Terminating",
-            "True",
-            "InstanceDeletionInProgress",
-            message,
-            now,
-        ));
-    }
-}
-
 /// The kind that a complete CRD defines.
 pub(crate) fn kind_of(crd: &Value) -> Kind {
     let spec = &crd["spec"];
@@ -105,9 +91,14 @@ pub(crate) fn kind_of(crd: &Value) -> Kind {
         versions,
         storage: storage.map(|version| text(&version["name"])).unwrap_or_default(),
         custom: true,
-        verbs: STORED,
+        verbs: if is_ending(crd) { ENDING } else { STORED },
         traits: Traits::CUSTOM,
     }
+}
+
+fn is_ending(crd: &Value) -> bool {
+    let mut conditions = list(&crd["status"]["conditions"]).iter();
+    conditions.any(|condition| condition["type"] == "Terminating" && condition["status"] == "True")
 }
 
 fn version_of(version: &Value) -> Version {
@@ -123,6 +114,10 @@ fn version_of(version: &Value) -> Version {
         status: version["subresources"].get("status").is_some(),
         schema: version["schema"].get("openAPIV3Schema").cloned(),
         columns: columns.collect(),
+        selectable: list(&version["selectableFields"])
+            .iter()
+            .map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned())
+            .collect(),
     }
 }
 

@@ -97,6 +97,7 @@ impl Manager {
 fn subresource(how: &How) -> &'static str {
     match how.scope {
         Scope::Status => "status",
+        Scope::Finalize => "finalize",
         Scope::Main | Scope::All => "",
     }
 }
