@@ -14,6 +14,8 @@ use tower::Service as _;
 use crate::http::service::Service;
 
 /// A listening server. It stops, and its connections break, when this is dropped.
+///
+/// Requests without a bearer token are the administrator's, as on the insecure port that real servers had once.
 #[derive(Debug)]
 #[must_use = "the server stops listening when this is dropped"]
 pub struct Listening {

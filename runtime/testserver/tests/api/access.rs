@@ -321,3 +321,17 @@ async fn built_in_roles_are_objects_that_can_be_extended() {
     let (_, role) = get(&server, &format!("{roles}/admin")).await;
     assert!(!role["rules"].as_array().unwrap().contains(&rule));
 }
+
+#[tokio::test]
+async fn kubeconfigs_are_of_the_administrator_of_a_token_or_of_somebody_else() {
+    let listening = server().listen("127.0.0.1:0").await.unwrap();
+    let plain = listening.kubeconfig();
+    let credentials = "  user: {}\n";
+    assert!(plain.contains(credentials), "{plain}");
+    let with = |text: &str| plain.replace(credentials, &format!("  user: {text}\n"));
+    assert_eq!(listening.kubeconfig_for("a.b.c"), with(r#"{token: "a.b.c"}"#));
+    assert_eq!(
+        listening.kubeconfig_as("system:anonymous"),
+        with(r#"{as: "system:anonymous"}"#)
+    );
+}
