@@ -26,6 +26,9 @@ pub(crate) struct Check {
     /// Whether ownership of fields is compared too.
     #[serde(default, rename = "managedFields")]
     pub(crate) managed_fields: bool,
+    /// What webhooks of the suite answer, by name.
+    #[serde(default)]
+    pub(crate) webhooks: BTreeMap<String, Value>,
     pub(crate) steps: Vec<Step>,
 }
 
@@ -186,36 +189,44 @@ impl Step {
     }
 }
 
-/// The checks of all files.
-pub(crate) fn all() -> Vec<Check> {
+/// The checks of all files, and what is wrong with the rows that are none.
+pub(crate) fn all() -> (Vec<Check>, Vec<String>) {
     let files = fs::read_dir(folder().join("checks")).expect("the tables are there");
     let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     files.sort();
-    let checks: Vec<Check> = files.iter().flat_map(|file| read(file)).collect();
-    for (index, check) in checks.iter().enumerate() {
-        let before = checks[..index].iter().find(|other| other.title() == check.title());
-        assert!(before.is_none(), "there are two checks: {}", check.title());
+    let (mut checks, mut faults): (Vec<Check>, _) = (Vec::new(), Vec::new());
+    for row in files.iter().flat_map(|file| read(file)) {
+        match row {
+            Ok(check) if checks.iter().any(|other| other.title() == check.title()) => {
+                faults.push(format!("{}: there are two of it", check.title()));
+            }
+            Ok(check) => checks.push(check),
+            Err(fault) => faults.push(fault),
+        }
     }
-    checks
+    (checks, faults)
 }
 
-fn read(file: &Path) -> Vec<Check> {
-    let text = fs::read_to_string(file).expect("a table is a text");
-    let rows: Vec<Value> = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+fn read(file: &Path) -> Vec<Result<Check, String>> {
     let group = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    rows.into_iter()
-        .map(|row| parse(&group, row).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
-        .collect()
+    let text = fs::read_to_string(file).expect("a table is a text");
+    match serde_yaml::from_str::<Vec<Value>>(&text) {
+        Ok(rows) => rows.into_iter().map(|row| parse(&group, row)).collect(),
+        Err(error) => vec![Err(format!("{group}: {error}"))],
+    }
 }
 
 fn parse(group: &str, row: Value) -> Result<Check, String> {
-    let sentence = row["check"].as_str().unwrap_or("a check without a sentence").to_owned();
-    let mut check: Check = serde_json::from_value(row).map_err(|error| format!("{sentence}: {error}"))?;
+    let title = format!(
+        "{group}: {}",
+        row["check"].as_str().unwrap_or("a check without a sentence")
+    );
+    let mut check: Check = serde_json::from_value(row).map_err(|error| format!("{title}: {error}"))?;
     check.group = group.to_owned();
     let newer = check.since > oldest();
     for (index, step) in check.steps.iter().enumerate() {
         if let Some(fault) = step.fault(newer) {
-            return Err(format!("{sentence}: {}: {fault}", step.title(index)));
+            return Err(format!("{title}: {}: {fault}", step.title(index)));
         }
     }
     Ok(check)
