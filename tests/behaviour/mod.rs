@@ -2,6 +2,7 @@
 
 mod fitting;
 mod handling;
+mod kit;
 mod refusals;
 mod retries;
 mod streams;

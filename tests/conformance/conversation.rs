@@ -11,6 +11,7 @@ use crate::checks::{Check, Expect, Step};
 use crate::compare;
 use crate::normal::Normaliser;
 use crate::server::{Line, Server, Watch, body_of, pause};
+use crate::webhooks;
 
 /// How long a state may take to come.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -60,9 +61,10 @@ struct Speaker<'a> {
 pub(crate) async fn hold(server: &Server, check: &Check, place: &str) -> Conversation {
     let group = format!("{place}.example.com");
     let variables = [("ns", place), ("group", &group)].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let webhooks = webhooks::serve(place, &check.webhooks);
     let mut speaker = Speaker {
         server,
-        variables: variables.into(),
+        variables: variables.into_iter().chain(webhooks).collect(),
         watches: BTreeMap::new(),
     };
     let mut conversation = Conversation::default();

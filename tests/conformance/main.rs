@@ -17,10 +17,14 @@ mod checks;
 mod compare;
 /// A check's steps with one server.
 mod conversation;
+/// Random requests.
+mod fuzz;
 /// Answers without what differs on every run.
 mod normal;
 /// The servers under comparison.
 mod server;
+/// A server of webhooks for both.
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -6,7 +6,10 @@ pub mod control_plane;
 pub mod kopf;
 pub mod programs;
 pub mod projects;
+mod rounds;
 pub mod widgets;
+
+pub use rounds::rounds;
 
 /// The root of the workspace.
 #[must_use]
