@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::access::{self, Access};
 use crate::admission::network::Network;
-use crate::kinds::{Kind, Kinds, Version, representations, unserved};
+use crate::kinds::{Kind, Kinds, Version, crds, representations, unserved};
 use crate::objects::writing::How;
 use crate::status::Status;
 use crate::store::Store;
@@ -43,11 +43,15 @@ impl Place {
 
     /// A stored object in the version of this place.
     pub(crate) fn present(&self, object: &Arc<Value>) -> Arc<Value> {
-        if object["apiVersion"] == *self.api_version() {
+        if object["apiVersion"] == *self.api_version() && !self.kind.revised {
             return Arc::clone(object);
         }
         let mut object = Value::clone(object);
-        representations::convert(&mut object, &self.api_version());
+        if self.kind.custom {
+            crds::read(&self.kind, &mut object, &self.version);
+        } else {
+            representations::convert(&mut object, &self.api_version());
+        }
         Arc::new(object)
     }
 }

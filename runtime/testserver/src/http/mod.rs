@@ -8,6 +8,7 @@ mod protobuf;
 pub(crate) mod requests;
 pub(crate) mod responses;
 mod routes;
+mod scale;
 pub(crate) mod service;
 mod table;
 mod writes;
@@ -162,6 +163,9 @@ impl Api {
         call.acceptable()?;
         let namespace = target.namespace.as_deref();
         let place = lock(&self.cluster).place(&target.group, &target.version, &target.plural, namespace)?;
+        if let Some(warning) = &place.version()?.deprecation {
+            call.warnings.add(warning);
+        }
         if target.watch {
             let supported = place.kind.is_stored() && target.subresource.is_none();
             return match call.method {
@@ -183,6 +187,7 @@ impl Api {
                 self.object(call, &place, &name, Scope::Finalize).await
             }
             Some("finalize") if namespaces::is_namespace(&place.kind) => Err(Status::method_not_allowed()),
+            Some("scale") if let Some(paths) = &place.version()?.scale => self.scale(call, &place, &name, paths).await,
             Some("status") if place.version()?.status => self.object(call, &place, &name, Scope::Status).await,
             Some(other) => Err(unserved::subresource(&place.kind, other)),
         }

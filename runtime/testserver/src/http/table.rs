@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cluster::Place;
-use crate::kinds::{Column, columns};
+use crate::kinds::{Column, columns, crds};
 use crate::status::Status;
 
 /// What each row of a table carries of its object.
@@ -100,7 +100,7 @@ impl<'a> Columns<'a> {
             Self::BuiltIn(columns) => columns.iter().map(|column| column.cell(object, now)).collect(),
             Self::Custom(columns) => {
                 let mut all = vec![object["metadata"]["name"].clone()];
-                all.extend(columns.iter().map(|column| custom_cell(column, object, now)));
+                all.extend(columns.iter().map(|column| crds::cell(column, object, now)));
                 if columns.is_empty() {
                     all.push(object["metadata"]["creationTimestamp"].clone());
                 }
@@ -115,57 +115,10 @@ fn definition(name: &str, kind: &str, format: &str, description: &str, priority:
 }
 
 fn custom_definition(column: &Column) -> Value {
-    let description = format!(
+    let plain = format!(
         "Custom resource definition column (in JSONPath format): {}",
         column.path
     );
-    definition(&column.name, &column.kind, "", &description, column.priority)
-}
-
-fn custom_cell(column: &Column, object: &Value, now: Timestamp) -> Value {
-    let value = find(object, &column.path);
-    match (column.kind.as_str(), value) {
-        (_, Value::Null) => Value::Null,
-        ("date", value) => json!(columns::age(value, now)),
-        ("string", Value::Object(_) | Value::Array(_) | Value::Bool(_) | Value::Number(_)) => {
-            json!(value.to_string())
-        }
-        _ => value.clone(),
-    }
-}
-
-/// Follows a path such as `.status.conditions[0].type`; filters and wildcards find nothing.
-fn find<'a>(object: &'a Value, path: &str) -> &'a Value {
-    static NOTHING: Value = Value::Null;
-    let path = path.trim_start_matches('.').replace("\\.", "\u{0}");
-    let mut value = object;
-    for step in path.split('.') {
-        let step = step.replace('\u{0}', ".");
-        let (key, index) = match step.strip_suffix(']').and_then(|step| step.split_once('[')) {
-            Some((key, index)) => (key, Some(index)),
-            None => (step.as_str(), None),
-        };
-        value = value.get(key).unwrap_or(&NOTHING);
-        if let Some(index) = index {
-            value = index
-                .parse()
-                .ok()
-                .and_then(|index: usize| value.get(index))
-                .unwrap_or(&NOTHING);
-        }
-    }
-    value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plain_paths_are_followed() {
-        let object = json!({"a": {"b.c": [{"d": 1}]}});
-        assert_eq!(find(&object, ".a.b\\.c[0].d"), &json!(1));
-        assert_eq!(find(&object, ".a.x"), &Value::Null);
-        assert_eq!(find(&object, ".a[?(@.x==1)].y"), &Value::Null);
-    }
+    let description = if column.description.is_empty() { &plain } else { &column.description };
+    definition(&column.name, &column.kind, &column.format, description, column.priority)
 }

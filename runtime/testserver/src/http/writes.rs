@@ -13,6 +13,7 @@ use crate::objects::delete_options::DeleteOptions;
 use crate::objects::deletion::Deleted;
 use crate::objects::managed::tracking;
 use crate::objects::patching::Patch;
+use crate::objects::scale::{self, Scaled};
 use crate::objects::writing::{Draft, How, Scope};
 use crate::status::{Cause, Status};
 
@@ -89,7 +90,7 @@ impl Api {
         cluster.store.get(&place.kind.key(), &place.namespace, name).is_none()
     }
 
-    async fn change(
+    pub(super) async fn change(
         &self,
         call: &Call,
         place: &Place,
@@ -128,23 +129,29 @@ impl Api {
             }
         }
         let name = draft.name.clone();
+        // A scale is admitted as what it is, not as the object that has it.
+        let paths = place.version()?.scale.as_ref().filter(|_| how.scope == Scope::Scale);
+        let shown = |object: &Value| paths.and_then(|paths| Some(Scaled::of(object, paths).ok()?.scale));
+        let old = current.as_deref().and_then(shown);
         let attempt = Attempt {
             operation,
             place: &place,
             name: &name,
-            subresource: match how.scope {
-                Scope::Status => "status",
-                Scope::Finalize => "finalize",
-                Scope::Main | Scope::All => "",
-            },
-            old: current.as_deref(),
+            subresource: how.scope.subresource(),
+            old: old.as_ref().or(current.as_deref()),
             options: &options,
             dry_run: how.dry_run,
             user: &call.user,
             warnings: &call.warnings,
         };
         accounts::admit_pod(&mut lock(&self.cluster), &mut draft)?;
-        admission::mutate(&self.cluster, &attempt, &mut draft.object).await?;
+        match (shown(&draft.object), paths) {
+            (Some(mut scale), Some(paths)) => {
+                admission::mutate(&self.cluster, &attempt, &mut scale).await?;
+                draft.object = scale::write(&draft.object, &scale, paths)?;
+            }
+            _ => admission::mutate(&self.cluster, &attempt, &mut draft.object).await?,
+        }
         escalation::check(&lock(&self.cluster), &call.user, &draft)?;
         lock(&self.cluster).check(&mut draft)?;
         if current.is_none() && call.method != http::Method::POST {
@@ -155,7 +162,8 @@ impl Api {
             name: if name.is_empty() { &draft.name } else { &name },
             ..attempt
         };
-        admission::validate(&self.cluster, &attempt, &draft.object).await?;
+        let scale = shown(&draft.object);
+        admission::validate(&self.cluster, &attempt, scale.as_ref().unwrap_or(&draft.object)).await?;
         for warning in &draft.warnings {
             call.warnings.add(warning);
         }
@@ -194,7 +202,7 @@ impl Api {
 }
 
 /// How a request wants to write, if its options hold; the faults are those found already.
-fn how(call: &Call, scope: Scope, options: &str, mut faults: Vec<Cause>) -> Result<How, Status> {
+pub(super) fn how(call: &Call, scope: Scope, options: &str, mut faults: Vec<Cause>) -> Result<How, Status> {
     faults.extend(tracking::check_manager(call.query.get("fieldManager")));
     if faults.is_empty() {
         call.how(scope)

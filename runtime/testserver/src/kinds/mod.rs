@@ -5,6 +5,7 @@ mod built_in;
 pub(crate) mod columns;
 pub(crate) mod crds;
 pub(crate) mod defaults;
+pub(crate) mod jsonpath;
 pub(crate) mod paths;
 pub(crate) mod representations;
 pub(crate) mod rules;
@@ -29,6 +30,10 @@ pub(crate) struct Kind {
     pub(crate) namespaced: bool,
     /// Served versions, the preferred one first.
     pub(crate) versions: Vec<Version>,
+    /// Versions that are not served; objects may have been stored in them.
+    pub(crate) unserved: Vec<Version>,
+    /// Whether objects may have been stored when there was another schema, or another version to store them in.
+    pub(crate) revised: bool,
     /// The version in which objects are stored.
     pub(crate) storage: String,
     /// Whether a CRD defines it.
@@ -67,6 +72,19 @@ pub(crate) struct Version {
     pub(crate) columns: Vec<Column>,
     /// Fields that objects can be selected by, beside name and namespace, such as `spec.color`.
     pub(crate) selectable: Vec<String>,
+    /// Where objects say how many replicas there are, if there is a `/scale` subresource.
+    pub(crate) scale: Option<Scale>,
+    /// What clients are told if they should use another version.
+    pub(crate) deprecation: Option<String>,
+}
+
+/// Paths such as `.spec.replicas`.
+#[derive(Debug, Clone)]
+pub(crate) struct Scale {
+    pub(crate) wanted: String,
+    pub(crate) found: String,
+    /// Where the selector of the replicas stands, as a text.
+    pub(crate) selector: Option<String>,
 }
 
 /// A column of a table, beside name and age.
@@ -75,6 +93,8 @@ pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) kind: String,
     pub(crate) path: String,
+    pub(crate) format: String,
+    pub(crate) description: String,
     pub(crate) priority: i64,
 }
 

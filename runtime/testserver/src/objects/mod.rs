@@ -14,6 +14,7 @@ pub(crate) mod managed;
 pub(crate) mod metadata;
 pub(crate) mod namespaces;
 pub(crate) mod patching;
+pub(crate) mod scale;
 pub(crate) mod selectors;
 pub(crate) mod shapes;
 pub(crate) mod watching;

@@ -68,7 +68,7 @@ pub(crate) fn restrain(current: &Value, namespace: &mut Value, scope: Scope) {
                 spec.remove("finalizers");
             }
         }
-        Scope::Status | Scope::All => {}
+        Scope::Status | Scope::Scale | Scope::All => {}
     }
 }
 

@@ -11,7 +11,7 @@ use crate::discovery::openapi;
 use crate::kinds::{addresses, crds, defaults, representations, rules};
 use crate::objects::identity::{check_identity, check_preconditions};
 use crate::objects::managed::tracking;
-use crate::objects::{deletion, metadata, namespaces};
+use crate::objects::{deletion, metadata, namespaces, scale};
 use crate::schema;
 use crate::status::Status;
 
@@ -23,8 +23,22 @@ pub(crate) enum Scope {
     Status,
     /// What holds a namespace.
     Finalize,
+    /// The number of replicas.
+    Scale,
     /// Both at once: no request can do that, but the set-up of a test may.
     All,
+}
+
+impl Scope {
+    /// The name that it has in paths; empty for the object itself.
+    pub(crate) fn subresource(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Scale => "scale",
+            Self::Finalize => "finalize",
+            Self::Main | Self::All => "",
+        }
+    }
 }
 
 /// What becomes of fields that the schema does not know; they are pruned in any case.
@@ -216,6 +230,10 @@ impl Cluster {
                 Some(old) if draft.how.scope == Scope::Status => schema::check_status(schema, object, old),
                 old => schema::check(schema, object, old.as_deref()),
             });
+            if let Some(paths) = &draft.place.version()?.scale {
+                let status_only = current.is_some() && draft.how.scope == Scope::Status;
+                causes.extend(scale::faults(object, paths, status_only));
+            }
         }
         defaults::complete(&draft.place, current.as_deref(), object);
         addresses::allocate(self, &draft.place, current.as_deref(), object, &mut causes);
@@ -307,7 +325,9 @@ impl Cluster {
         if stored["metadata"]["resourceVersion"] != current["metadata"]["resourceVersion"] {
             return Ok(None);
         }
-        if object == *current || tracking::differ_in_times_only(&object, &current) {
+        let unchanged = object == *current || tracking::differ_in_times_only(&object, &current);
+        // An object in an old form is stored anew.
+        if unchanged && (!kind.revised || crds::as_stored(&kind, &current) == **stored) {
             return Ok(Some(current));
         }
         if kind.traits.generation && content_differs(&current, &object, place.version()?.status) {
@@ -328,7 +348,11 @@ impl Cluster {
     /// Stores an object, and serves what it changes in what is served.
     pub(crate) fn put(&mut self, place: &Place, mut object: Value) -> Arc<Value> {
         let kind = &place.kind;
-        representations::convert(&mut object, &kind.stored_api_version());
+        if kind.custom {
+            object = crds::as_stored(kind, &object);
+        } else {
+            representations::convert(&mut object, &kind.stored_api_version());
+        }
         let stored = self.store.put(&kind.key(), object);
         if crds::is_crd(kind) {
             self.serve(&stored);
@@ -408,7 +432,7 @@ fn restrain(draft: &mut Draft) -> Result<(), Status> {
         copy_field(&object["metadata"], &mut whole["metadata"], "managedFields");
         *object = whole;
     }
-    if scope == Scope::Main && draft.place.version()?.status {
+    if matches!(scope, Scope::Main | Scope::Scale) && draft.place.version()?.status {
         copy_field(current, object, "status");
     }
     if namespaces::is_namespace(&draft.place.kind) {

@@ -21,8 +21,20 @@ pub(crate) fn decode(schema: &Value, object: &mut Value) -> Result<Vec<String>, 
     Ok(unknown)
 }
 
+/// Gives an object that was stored under another schema the form of this one.
+pub(crate) fn complete(schema: &Value, object: &mut Value) {
+    set_defaults(schema, object);
+    strip(schema, object);
+}
+
+/// Removes what a schema does not know, and nulls that mean absence.
+pub(crate) fn strip(schema: &Value, object: &mut Value) {
+    prune(schema, object, true, &mut Vec::new());
+    drop_nulls(schema, object);
+}
+
 /// Sets defaults, in what has come by a default too.
-pub(crate) fn set_defaults(schema: &Value, value: &mut Value) {
+fn set_defaults(schema: &Value, value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (key, schema) in properties(schema).into_iter().flatten() {

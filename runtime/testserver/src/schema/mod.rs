@@ -14,7 +14,7 @@ mod validate;
 
 use serde_json::{Map, Value};
 
-pub(crate) use decode::{decode, prune};
+pub(crate) use decode::{complete, decode, prune, strip};
 pub(crate) use embedded::{check_embedded, coerce};
 use lists::check_lists;
 pub(crate) use patterns::pattern;

@@ -135,6 +135,8 @@ impl Row {
             namespaced: self.namespaced,
             storage: self.versions[0].into(),
             versions: self.versions.iter().map(version).collect(),
+            unserved: Vec::new(),
+            revised: false,
             custom: false,
             verbs: self.verbs,
             traits: self.traits,

@@ -1,22 +1,28 @@
 //! Custom resource definitions: what the server completes in them, and the kinds they make.
 
+mod cells;
 mod defaults;
 mod definition;
 mod keywords;
 pub(crate) mod labels;
 mod names;
+mod reading;
 mod rules;
 mod serving;
 mod structural;
 mod subresources;
 
+use std::cmp::Reverse;
+
 use serde_json::{Value, json};
 
-use crate::kinds::{Column, ENDING, Kind, STORED, Traits, Version};
+use crate::kinds::{Column, ENDING, Kind, STORED, Scale, Traits, Version, jsonpath};
 use crate::status::Status;
 
+pub(crate) use cells::cell;
 pub(crate) use definition::faults;
 pub(crate) use names::{accept, are_accepted};
+pub(crate) use reading::{as_stored, read};
 
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";
 pub(crate) const PLURAL: &str = "customresourcedefinitions";
@@ -71,11 +77,11 @@ pub(crate) fn kind_of(crd: &Value) -> Kind {
     let names = &crd["status"]["acceptedNames"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let texts = |value: &Value| list(value).iter().map(&text).collect::<Vec<_>>();
-    let served = list(&spec["versions"])
+    let (mut versions, unserved): (Vec<_>, Vec<_>) = list(&spec["versions"])
         .iter()
-        .filter(|version| version["served"] == true);
-    let mut versions: Vec<_> = served.map(version_of).collect();
-    versions.sort_by_cached_key(|version| std::cmp::Reverse(priority(&version.name)));
+        .partition(|version| version["served"] == true);
+    versions.sort_by_cached_key(|version| Reverse(priority(version["name"].as_str().unwrap_or_default())));
+    let version_of = |version: &&Value| version_of(crd, version);
     let storage = list(&spec["versions"])
         .iter()
         .find(|version| version["storage"] == true);
@@ -88,7 +94,9 @@ pub(crate) fn kind_of(crd: &Value) -> Kind {
         short_names: texts(&names["shortNames"]),
         categories: texts(&names["categories"]),
         namespaced: spec["scope"] == "Namespaced",
-        versions,
+        versions: versions.iter().map(version_of).collect(),
+        unserved: unserved.iter().map(version_of).collect(),
+        revised: false,
         storage: storage.map(|version| text(&version["name"])).unwrap_or_default(),
         custom: true,
         verbs: if is_ending(crd) { ENDING } else { STORED },
@@ -101,28 +109,49 @@ fn is_ending(crd: &Value) -> bool {
     conditions.any(|condition| condition["type"] == "Terminating" && condition["status"] == "True")
 }
 
-fn version_of(version: &Value) -> Version {
+fn version_of(crd: &Value, version: &Value) -> Version {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let columns = list(&version["additionalPrinterColumns"]).iter().map(|column| Column {
         name: text(&column["name"]),
         kind: text(&column["type"]),
         path: text(&column["jsonPath"]),
+        format: text(&column["format"]),
+        description: text(&column["description"]),
         priority: column["priority"].as_i64().unwrap_or_default(),
     });
+    let name = text(&version["name"]);
+    let deprecation = || {
+        let (group, kind) = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
+        let given = version["deprecationWarning"].as_str();
+        given.map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_owned)
+    };
+    let scale = &version["subresources"]["scale"];
     Version {
-        name: text(&version["name"]),
-        status: version["subresources"].get("status").is_some(),
+        status: subresources::has_status(version),
         schema: version["schema"].get("openAPIV3Schema").cloned(),
-        columns: columns.collect(),
+        // What follows a path that cannot be read is not shown either.
+        columns: columns
+            .take_while(|column| jsonpath::parse(&column.path).is_ok())
+            .collect(),
+        scale: scale.is_object().then(|| Scale {
+            wanted: text(&scale["specReplicasPath"]),
+            found: text(&scale["statusReplicasPath"]),
+            selector: scale["labelSelectorPath"]
+                .as_str()
+                .filter(|path| !path.is_empty())
+                .map(str::to_owned),
+        }),
         selectable: list(&version["selectableFields"])
             .iter()
             .map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned())
             .collect(),
+        deprecation: (version["deprecated"] == true).then(deprecation),
+        name,
     }
 }
 
 /// Orders versions as the server prefers them: `v2`, `v1`, `v1beta1`, `v1alpha1`, then all other words.
-pub(crate) fn priority(name: &str) -> (u8, u64, u64, std::cmp::Reverse<String>) {
+pub(crate) fn priority(name: &str) -> (u8, u64, u64, Reverse<String>) {
     let parse = || {
         let rest = name.strip_prefix('v')?;
         let split = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -140,7 +169,7 @@ pub(crate) fn priority(name: &str) -> (u8, u64, u64, std::cmp::Reverse<String>) 
         Some((rank, major, minor))
     };
     let (rank, major, minor) = parse().unwrap_or_default();
-    (rank, major, minor, std::cmp::Reverse(name.to_owned()))
+    (rank, major, minor, Reverse(name.to_owned()))
 }
 
 fn condition(kind: &str, status: &str, reason: &str, message: &str, now: &str) -> Value {
@@ -174,7 +203,7 @@ mod tests {
             "v11beta2",
             "v1alpha10",
         ];
-        names.sort_by_cached_key(|name| std::cmp::Reverse(priority(name)));
+        names.sort_by_cached_key(|name| Reverse(priority(name)));
         assert_eq!(
             names,
             [

@@ -1,12 +1,25 @@
 //! What a definition in the store changes in what is served.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::cluster::Cluster;
+use crate::kinds::Kind;
 use crate::kinds::crds::{GROUP, PLURAL, accept, are_accepted, kind_of};
 use crate::objects::writing::name_of;
+
+/// Whether objects are read in another way than they were stored.
+fn is_revised(known: &Kind, new: &Kind) -> bool {
+    let schemas = |kind: &Kind| {
+        let versions = kind.versions.iter().chain(&kind.unserved);
+        versions
+            .map(|version| (version.name.clone(), version.schema.clone()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    known.storage != new.storage || schemas(known) != schemas(new)
+}
 
 impl Cluster {
     /// Completes a definition by what the others of its group leave to it.
@@ -24,10 +37,10 @@ impl Cluster {
     /// Serves what a stored definition says from now on.
     pub(crate) fn serve(&mut self, crd: &Value) {
         if are_accepted(crd) {
-            let kind = kind_of(crd);
-            let known = self.kinds.get(&kind.group, &kind.plural);
-            if known.is_none() {
-                self.store.begin(&kind.key());
+            let mut kind = kind_of(crd);
+            match self.kinds.get(&kind.group, &kind.plural) {
+                Some(known) => kind.revised = known.revised || is_revised(known, &kind),
+                None => self.store.begin(&kind.key()),
             }
             self.kinds.insert(kind);
         }

@@ -86,7 +86,7 @@ fn confine(configuration: &mut Value, place: &Place, how: &How) -> Result<(), St
                 metadata.retain(|name, _| identity.contains(&name.as_str()));
             }
         }
-        Scope::Main | Scope::Finalize | Scope::All => {}
+        Scope::Main | Scope::Scale | Scope::Finalize | Scope::All => {}
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::cluster::Place;
 use crate::objects::managed::comparing::Changes;
 use crate::objects::managed::fields::Fields;
-use crate::objects::writing::{How, Scope};
+use crate::objects::writing::How;
 
 /// The manager of fields that were set before the first configuration was applied.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -95,11 +95,7 @@ impl Manager {
 }
 
 fn subresource(how: &How) -> &'static str {
-    match how.scope {
-        Scope::Status => "status",
-        Scope::Finalize => "finalize",
-        Scope::Main | Scope::All => "",
-    }
+    how.scope.subresource()
 }
 
 impl Managers {
