@@ -161,6 +161,10 @@ fn without_times(managed_fields: &Value) -> Value {
             entry.as_object_mut().map(|entry| entry.remove(key));
         }
     }
+    // Entries of one operation are sorted by their times.
+    if let Some(entries) = managed_fields.as_array_mut() {
+        entries.sort_by_key(Value::to_string);
+    }
     managed_fields
 }
 

@@ -66,10 +66,11 @@ pub(crate) fn check_shape(object: &Value) -> Result<(), Status> {
 
 /// Drops nulls and empty collections, which the server never stores in metadata.
 pub(crate) fn tidy(metadata: &mut Map<String, Value>) {
-    metadata.retain(|_, value| match value {
+    metadata.retain(|key, value| match value {
         Value::Null => false,
         Value::Object(map) => !map.is_empty(),
-        Value::Array(list) => !list.is_empty(),
+        // Of managers, none is not the same as nothing said about them.
+        Value::Array(list) => !list.is_empty() || key == "managedFields",
         Value::String(text) => !text.is_empty(),
         _ => true,
     });

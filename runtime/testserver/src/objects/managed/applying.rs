@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cluster::Place;
+use crate::discovery::openapi;
 use crate::objects::managed::comparing::{compare, fields_of};
 use crate::objects::managed::fields::Fields;
 use crate::objects::managed::merging::merge;
@@ -22,7 +23,7 @@ pub(crate) fn apply(
     how: &How,
 ) -> Result<Value, Status> {
     let shape = Shape::of(place);
-    typing::check(&configuration, shape).map_err(|fault| {
+    check_type(&configuration, place, shape).map_err(|fault| {
         // A fault of the client, though the real server takes it on itself.
         let about = about(&configuration);
         Status::new(
@@ -40,13 +41,13 @@ pub(crate) fn apply(
     }
 
     let mut fields = fields_of(&configuration, shape);
-    strip(&mut fields);
     let manager = Manager::new(place, how, true);
     let last = managers.0.remove(&manager);
     let mut owned = fields.clone();
     for entry in managers.0.values() {
         owned.unite(entry.fields.clone());
     }
+    strip(&mut fields);
     let merged = merge(&live, &configuration, shape);
     let mut object = match &last {
         Some(last) => prune(merged, &last.fields, &owned, shape),
@@ -70,6 +71,17 @@ pub(crate) fn apply(
     managers.drop_empty();
     metadata_of(&mut object).insert("managedFields".into(), managers.to_value(None));
     Ok(object)
+}
+
+fn check_type(configuration: &Value, place: &Place, shape: Shape<'_>) -> Result<(), String> {
+    typing::check(configuration, shape)?;
+    if cfg!(feature = "openapi") && !place.kind.custom {
+        let unknown = openapi::decode(place, &mut configuration.clone())?;
+        if let Some(path) = unknown.first() {
+            return Err(format!(".{path}: field not declared in schema"));
+        }
+    }
+    Ok(())
 }
 
 /// Leaves out what the request's path does not lead to.

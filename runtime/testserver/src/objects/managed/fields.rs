@@ -83,7 +83,7 @@ impl Fields {
         }
     }
 
-    /// The paths of all fields in the set, as messages write them.
+    /// The paths of all fields in the set, as messages write them: at each level what is there before what is below.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         self.collect_paths("", &mut paths);
@@ -91,11 +91,14 @@ impl Fields {
     }
 
     fn collect_paths(&self, path: &str, paths: &mut Vec<String>) {
-        if self.owned {
-            paths.push(path.to_owned());
-        }
-        for (element, fields) in &self.below {
-            fields.collect_paths(&format!("{path}{}", in_words(element)), paths);
+        let below = || {
+            self.below
+                .iter()
+                .map(|(element, fields)| (format!("{path}{}", in_words(element)), fields))
+        };
+        paths.extend(below().filter(|(_, fields)| fields.owned).map(|(path, _)| path));
+        for (path, fields) in below() {
+            fields.collect_paths(&path, paths);
         }
     }
 

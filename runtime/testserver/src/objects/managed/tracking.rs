@@ -115,7 +115,7 @@ fn base(sent: Option<&Value>, stored: Option<&Value>, how: &How) -> Managers {
     if !subresource(how).is_empty() {
         return stored();
     }
-    if sent.is_some_and(|sent| *sent == json!([{}])) {
+    if sent.is_some_and(|sent| *sent == json!([]) || *sent == json!([{}])) {
         return Managers::default();
     }
     match Managers::parse(sent) {
@@ -127,5 +127,40 @@ fn base(sent: Option<&Value>, stored: Option<&Value>, how: &How) -> Managers {
 fn set(object: &mut Value, managers: Value) {
     if managers.as_array().is_some_and(|managers| !managers.is_empty()) {
         metadata_of(object).insert("managedFields".into(), managers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn managers_without_a_name_are_called_by_their_program() {
+        assert_eq!(manager("given", "client/1"), "given");
+        assert_eq!(manager("", "client/1.2 (linux) more"), "client");
+        assert_eq!(manager("", ""), "unknown");
+        assert_eq!(manager("", &"x".repeat(200)).len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn names_of_managers_have_limits() {
+        assert!(check_manager("a b").is_none());
+        assert!(check_manager(&"x".repeat(129)).is_some());
+        let cause = check_manager("a\nb").unwrap();
+        assert!(
+            cause.message.ends_with("invalid character U+000A (at position 1)"),
+            "{}",
+            cause.message
+        );
+    }
+
+    #[test]
+    fn times_alone_are_no_difference() {
+        let object = |time: &str, label: &str| {
+            let entry = json!({"manager": "a", "time": time});
+            json!({"metadata": {"labels": {"x": label}, "managedFields": [entry]}})
+        };
+        assert!(differ_in_times_only(&object("1", "a"), &object("2", "a")));
+        assert!(!differ_in_times_only(&object("1", "a"), &object("2", "b")));
     }
 }

@@ -27,7 +27,10 @@ pub(super) fn patch(current: &Value, body: &[u8]) -> Result<Value, Status> {
             "Request entity too large: The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {}",
             operations.len()
         );
-        return Err(Status::new(413, "RequestEntityTooLarge", message));
+        return Err(Status {
+            details: Value::Null,
+            ..Status::new(413, "RequestEntityTooLarge", message)
+        });
     }
     let mut object = current.clone();
     for operation in &operations {

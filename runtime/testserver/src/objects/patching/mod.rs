@@ -2,6 +2,7 @@
 
 mod configuration;
 mod json;
+mod order;
 mod strategic;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use crate::cluster::Place;
 use crate::kinds::Kind;
 use crate::objects::managed::applying;
 use crate::objects::shapes::Shape;
-use crate::objects::writing::How;
+use crate::objects::writing::{How, metadata_of};
 use crate::status::{Cause, Status};
 
 /// What the type of a body says that it is.
@@ -92,8 +93,10 @@ impl Patch {
 
     /// The object that a configuration makes where there is none.
     pub(crate) fn create(&self, place: &Place, name: &str, how: &How) -> Result<Value, Status> {
-        let configuration = configuration::parse(&self.body, place)?;
+        let mut configuration = configuration::parse(&self.body, place)?;
         configuration::check_new(&configuration, place, name)?;
+        // There is nothing that it could be the version of.
+        metadata_of(&mut configuration).remove("resourceVersion");
         applying::apply(None, configuration, place, how)
     }
 }

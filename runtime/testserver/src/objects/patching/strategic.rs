@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::objects::patching::order::{arrange, same};
 use crate::objects::patching::{no_json, not_a};
 use crate::objects::shapes::{Patched, Shape};
 use crate::status::Status;
@@ -239,34 +240,6 @@ fn check_elements(old: &[Value], change: &[Value]) -> Result<(), Status> {
     )))
 }
 
-/// Orders what the patch names as the patch does, and the rest as it was, before what it stood before.
-fn arrange(merged: Vec<Value>, order: &[Value], old: &[Value], key: Option<&str>) -> Vec<Value> {
-    let place = |list: &[Value], item: &Value| list.iter().position(|other| same(item, other, key));
-    let (mut named, mut others): (Vec<_>, Vec<_>) = merged.into_iter().partition(|item| place(order, item).is_some());
-    named.sort_by_key(|item| place(order, item));
-    others.sort_by_key(|item| place(old, item));
-    let mut arranged = Vec::new();
-    let mut others = others.into_iter().peekable();
-    for item in named {
-        let mine = place(old, &item);
-        while let Some(other) = others.next_if(|other| matches!((place(old, other), mine), (Some(a), Some(b)) if a < b))
-        {
-            arranged.push(other);
-        }
-        arranged.push(item);
-    }
-    arranged.extend(others);
-    arranged
-}
-
-/// Whether two elements stand for the same one.
-fn same(one: &Value, other: &Value, key: Option<&str>) -> bool {
-    match key {
-        Some(key) => one.get(key).is_some() && one.get(key) == other.get(key),
-        None => one == other,
-    }
-}
-
 /// What a patch adds where there was nothing; nothing if it wants that deleted.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
@@ -287,7 +260,10 @@ fn without_directives(value: Value) -> Option<Value> {
 
 /// The real server takes the faults of a patch's author on itself.
 fn failed(why: impl Into<String>) -> Status {
-    Status::new(500, "", why)
+    Status {
+        details: Value::Null,
+        ..Status::new(500, "", why)
+    }
 }
 
 fn go_type(value: &Value) -> &'static str {
@@ -316,5 +292,101 @@ fn go_text(value: &Value) -> String {
             format!("map[{}]", fields.join(" "))
         }
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Cluster;
+
+    fn patched(current: &Value, change: &Value) -> Result<Value, Status> {
+        let cluster = Cluster::new(Arc::new(jiff::Timestamp::now));
+        let place = cluster
+            .place("", "v1", "pods", Some("default"))
+            .expect("pods are a built-in kind");
+        patch(current, change.to_string().as_bytes(), Shape::of(&place))
+    }
+
+    #[track_caller]
+    fn merged(current: &Value, change: &Value, wanted: &Value) {
+        assert_eq!(patched(current, change).unwrap(), *wanted);
+    }
+
+    fn containers(names: &[&str]) -> Value {
+        let containers: Value = names.iter().map(|name| json!({"name": name})).collect();
+        json!({"spec": {"containers": containers}})
+    }
+
+    #[test]
+    fn elements_keep_their_places() {
+        let mut change = containers(&["new", "b"]);
+        merged(
+            &containers(&["a", "b", "c"]),
+            &change,
+            &containers(&["new", "a", "b", "c"]),
+        );
+        change["spec"]["$setElementOrder/containers"] = json!([{"name": "c"}, {"name": "new"}, {"name": "b"}]);
+        merged(
+            &containers(&["a", "b", "c"]),
+            &change,
+            &containers(&["a", "c", "new", "b"]),
+        );
+    }
+
+    #[test]
+    fn directives_leave_nothing_behind() {
+        let current = json!({"metadata": {"labels": {"a": "1"}, "finalizers": ["x", "y"]}});
+        let change = json!({
+            "metadata": {"labels": {"$patch": "replace", "b": "2"}, "$deleteFromPrimitiveList/finalizers": ["x"]},
+            "spec": {"nodeSelector": {"a": null}, "containers": [{"name": "a", "$patch": "delete"}, {"name": "b"}]},
+        });
+        let wanted = json!({
+            "metadata": {"labels": {"b": "2"}, "finalizers": ["y"]},
+            "spec": {"nodeSelector": {}, "containers": [{"name": "b"}]},
+        });
+        merged(&current, &change, &wanted);
+    }
+
+    #[test]
+    fn faults_are_told_in_the_words_of_the_real_server() {
+        let current = containers(&["a"]);
+        for (change, code, message) in [
+            (containers(&[]), 200, ""),
+            (
+                json!({"spec": {"$patch": "bogus"}}),
+                500,
+                "unknown patch type: bogus in map: map[$patch:bogus]",
+            ),
+            (
+                json!({"spec": {"containers": [{"image": "x"}]}}),
+                500,
+                "map: map[image:x] does not contain declared merge key: name",
+            ),
+            (
+                json!({"spec": {"containers": ["x"]}}),
+                500,
+                "list element types are not identical: [[map[name:a]] [x]]",
+            ),
+            (
+                json!({"spec": {"$retainKeys": ["a"], "b": 1}}),
+                400,
+                "invalid patch format of retainKeys",
+            ),
+            (
+                json!([]),
+                400,
+                "json: cannot unmarshal array into Go value of type map[string]interface {}",
+            ),
+        ] {
+            match patched(&current, &change) {
+                Ok(_) => assert_eq!(code, 200, "{change}"),
+                Err(status) => assert_eq!((status.code, status.message.as_str()), (code, message), "{change}"),
+            }
+        }
     }
 }
