@@ -10,6 +10,8 @@ mod junctors;
 mod lists;
 mod numbers;
 mod patterns;
+#[cfg(feature = "cel")]
+mod rules;
 mod validate;
 
 use serde_json::{Map, Value};
@@ -18,6 +20,8 @@ pub(crate) use decode::{complete, decode, prune, strip};
 pub(crate) use embedded::{check_embedded, coerce};
 use lists::check_lists;
 pub(crate) use patterns::pattern;
+#[cfg(feature = "cel")]
+pub(crate) use rules::compile_fault;
 pub(crate) use validate::validate;
 use validate::validate_change;
 
@@ -31,6 +35,8 @@ pub(crate) fn check(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<
     let mut causes = validate_change(schema, object, old, "");
     causes.extend(check_embedded(schema, object, ""));
     causes.extend(check_list_change(schema, object, old));
+    #[cfg(feature = "cel")]
+    rules::append(schema, object, old, true, &mut causes);
     causes
 }
 
@@ -42,6 +48,8 @@ pub(crate) fn check_status(schema: &Value, object: &Value, old: &Value) -> Vec<C
         validate(&schema["properties"]["status"], status, "status")
     });
     causes.extend(check_list_change(schema, object, Some(old)));
+    #[cfg(feature = "cel")]
+    rules::append(schema, object, Some(old), false, &mut causes);
     causes
 }
 

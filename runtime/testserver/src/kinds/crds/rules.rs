@@ -80,6 +80,12 @@ fn leads_somewhere(path: &str, schema: &Value) -> bool {
 }
 
 fn check_expressions(rule: &Value, path: &str, uncorrelatable: Option<&str>, causes: &mut Vec<Cause>) {
+    #[cfg(feature = "cel")]
+    for field in ["rule", "messageExpression"] {
+        if let Some(why) = rule[field].as_str().and_then(crate::schema::compile_fault) {
+            causes.push(Cause::invalid(format!("{path}.{field}"), rule, &why));
+        }
+    }
     let transition = rule["rule"].as_str().is_some_and(crate::schema::is_transition);
     if let Some(part) = uncorrelatable.filter(|_| transition) {
         let detail = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {part}");
