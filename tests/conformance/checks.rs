@@ -210,10 +210,16 @@ pub(crate) fn all() -> (Vec<Check>, Vec<String>) {
 fn read(file: &Path) -> Vec<Result<Check, String>> {
     let group = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let text = fs::read_to_string(file).expect("a table is a text");
-    match serde_yaml::from_str::<Vec<Value>>(&text) {
+    match yaml::<Vec<Value>>(&text) {
         Ok(rows) => rows.into_iter().map(|row| parse(&group, row)).collect(),
         Err(error) => vec![Err(format!("{group}: {error}"))],
     }
+}
+
+/// Of YAML 1.2, to which `y` and `no` are words.
+fn yaml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_yaml::Error> {
+    let options = serde_yaml::options! { strict_booleans: true };
+    serde_yaml::from_str_with_options(text, options)
 }
 
 fn parse(group: &str, row: Value) -> Result<Check, String> {
@@ -239,7 +245,7 @@ fn definition(written: &Value) -> Value {
     let name = written.as_str().unwrap_or("open");
     let file = folder().join(format!("crds/{name}.yaml"));
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let mut crd: Value = serde_yaml::from_str(&text).expect("a definition is YAML");
+    let mut crd: Value = yaml(&text).expect("a definition is YAML");
     if let Some(schema) = written.get("schema") {
         crd["spec"]["versions"][0]["schema"] = json!({"openAPIV3Schema": schema});
     }
@@ -290,6 +296,12 @@ mod tests {
         let row = json!({"check": "a", "since": "1.9", "steps": []});
         assert!(parse("group", row).unwrap().since < oldest());
         fault_of(json!({"check": "a", "since": 1.2, "steps": []}));
+    }
+
+    #[test]
+    fn words_are_no_booleans() {
+        let read: Value = yaml("{a: y, b: no, c: on, d: true}").unwrap();
+        assert_eq!(read, json!({"a": "y", "b": "no", "c": "on", "d": true}));
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn differ(path: &str, embedded: Option<&Value>, real: Option<&Value>, found: &mu
 }
 
 /// The places where an answer lacks what is expected. Objects may have more fields, arrays may not have more items; an
-/// expected null stands for nothing.
+/// expected null stands for nothing, an empty object for anything.
 pub(crate) fn lacks(expected: &Value, actual: &Value) -> Vec<String> {
     let mut found = Vec::new();
     lack("", expected, Some(actual), &mut found);
@@ -64,6 +64,7 @@ pub(crate) fn lacks(expected: &Value, actual: &Value) -> Vec<String> {
 fn lack(path: &str, expected: &Value, actual: Option<&Value>, found: &mut Vec<String>) {
     match (expected, actual) {
         (Value::Null, None | Some(Value::Null)) => {}
+        (Value::Object(wanted), Some(actual)) if wanted.is_empty() && !actual.is_null() => {}
         (Value::Object(wanted), Some(Value::Object(fields))) => {
             for (key, value) in wanted {
                 lack(&format!("{path}/{}", escape(key)), value, fields.get(key), found);
@@ -171,6 +172,8 @@ mod tests {
         assert_eq!(lacks(&json!({"f": 2}), &answer), ["/f is nothing, expected 2"]);
         assert_eq!(lacks(&json!({"a": null}), &answer), ["/a is 1, expected null"]);
         assert_eq!(lacks(&json!({"b": []}), &answer).len(), 1);
+        assert!(lacks(&json!({"a": {}, "b": [{}]}), &answer).is_empty());
+        assert_eq!(lacks(&json!({"e": {}}), &answer), ["/e is null, expected {}"]);
     }
 
     #[test]
