@@ -19,14 +19,23 @@ const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 const FORM: &str = "; desired format: https://host[/path]";
 
 /// Refuses a configuration that cannot be read; objects of other kinds are none.
-pub(crate) fn check_form(kind: &Kind, object: &Value) -> Result<(), Status> {
+pub(crate) fn check_form(kind: &Kind, object: &mut Value) -> Result<(), Status> {
     if Power::of(kind).is_none() {
         return Ok(());
     }
     let configuration = read(object).map_err(|why| {
         let kind = &kind.kind;
-        Status::bad_request(format!("{kind} in version \"v1\" cannot be handled as a {kind}: {why}"))
+        let why = format!("{kind} in version \"v1\" cannot be handled as a {kind}: {why}");
+        let mut status = Status::bad_request(why);
+        status.details = Value::Null;
+        status
     })?;
+    if configuration.webhooks.is_empty()
+        && let Some(fields) = object.as_object_mut()
+    {
+        // An empty list is left out.
+        fields.remove("webhooks");
+    }
     let mut all = configuration.webhooks.iter().flat_map(|hook| &hook.match_conditions);
     all.try_for_each(conditions::check_served)
 }

@@ -61,6 +61,13 @@ pub(crate) struct Attempt<'a> {
     pub(crate) warnings: &'a Warnings,
 }
 
+impl Attempt<'_> {
+    /// Whether the objects are of the place's kind, unlike those of a subresource that scales, for example.
+    fn is_of_the_kind(&self) -> bool {
+        matches!(self.subresource, "" | "status")
+    }
+}
+
 /// Lets mutating webhooks change the new object; it is null when one is deleted.
 pub(crate) async fn mutate(cluster: &Mutex<Cluster>, attempt: &Attempt<'_>, object: &mut Value) -> Result<(), Status> {
     match hooks(cluster, Power::Mutating, attempt) {

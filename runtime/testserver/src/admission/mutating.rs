@@ -88,7 +88,9 @@ async fn change(
     };
     metadata::check_shape(&patched).map_err(|fault| internal_error(&fault.message))?;
     let changed = patched != new;
-    writing::form(place, old.as_ref(), &mut patched).map_err(|fault| internal_error(&fault))?;
+    if attempt.is_of_the_kind() {
+        writing::form(place, old.as_ref(), &mut patched).map_err(|fault| internal_error(&fault))?;
+    }
     *object = convert(&patched, attempt.place, attempt);
     Ok(changed)
 }

@@ -81,10 +81,10 @@ impl Relevance<'_> {
     }
 }
 
-/// An object in the version of a place. What a subresource of another kind takes has only one.
+/// An object in the version of a place.
 pub(super) fn convert(object: &Value, place: &Place, attempt: &Attempt<'_>) -> Value {
     let mut object = object.clone();
-    if object.is_object() && matches!(attempt.subresource, "" | "status") {
+    if object.is_object() && attempt.is_of_the_kind() {
         representations::convert(&mut object, &place.api_version());
     }
     object

@@ -39,8 +39,7 @@ pub(super) fn question(
     let requested = attempt.place;
     let sample = if new.is_object() { Some(new) } else { old };
     let kind = |place: &Place| match sample {
-        // An autoscaling subresource, for example, has a kind of its own.
-        Some(object) if !matches!(attempt.subresource, "" | "status") => {
+        Some(object) if !attempt.is_of_the_kind() => {
             let api_version = object["apiVersion"].as_str().unwrap_or_default();
             let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
             json!({"group": group, "version": version, "kind": object["kind"]})

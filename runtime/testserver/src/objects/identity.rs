@@ -82,23 +82,27 @@ pub(crate) fn check_preconditions(
         let may_differ = field == "deletionTimestamp" && current.get(field).is_some();
         if let Some(value) = given(field).filter(|&value| !may_differ && current[field] != *value) {
             let cause = Cause::invalid(format!("metadata.{field}"), &json!(value), "field is immutable");
-            return Err(Status::invalid(&place.kind, name, &[cause]));
+            let mut status = Status::invalid(&place.kind, name, &[cause]);
+            // It is found twice, for any object and for one of the kind, but told once.
+            let twice = vec![status.details["causes"][0].take(); 2];
+            status.details["causes"] = json!(twice);
+            return Err(status);
         }
     }
     match given("resourceVersion") {
         Some(version) if current["resourceVersion"] != *version => Err(Status::conflict(&place.kind, name, MODIFIED)),
         None if !place.kind.traits.unconditional => {
             let message = "Invalid value: 0x0: must be specified for an update".into();
-            let field = "metadata.resourceVersion".into();
-            Err(Status::invalid(
-                &place.kind,
-                name,
-                &[Cause {
-                    field,
-                    reason: "FieldValueInvalid",
-                    message,
-                }],
-            ))
+            let cause = Cause {
+                field: "metadata.resourceVersion".into(),
+                reason: "FieldValueInvalid",
+                message,
+            };
+            let mut status = Status::invalid(&place.kind, name, &[cause]);
+            // This is found where objects are stored, by the names of resources.
+            status.message = status.message.replacen(&place.kind.kind, &place.kind.plural, 1);
+            status.details["kind"] = json!(place.kind.plural);
+            Err(status)
         }
         _ => Ok(()),
     }

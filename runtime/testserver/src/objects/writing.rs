@@ -202,8 +202,10 @@ impl Cluster {
 
     /// The second step of a write, after objects were mutated on their way: everything that is to hold of them.
     pub(crate) fn check(&mut self, draft: &mut Draft) -> Result<(), Status> {
-        if draft.current.is_none() {
-            self.fill(draft)?;
+        match draft.current.clone() {
+            None => self.fill(draft)?,
+            // Admission must not make another object of it either.
+            Some(current) => check_preconditions(&draft.place, &draft.name, &current, metadata_of(&mut draft.object))?,
         }
         restrain(draft)?;
         let kind = Arc::clone(&draft.place.kind);
@@ -253,6 +255,13 @@ impl Cluster {
         if crds::is_crd(&kind) {
             crds::check_served(object)?;
             self.settle(object);
+        }
+        if let Some(current) = &current
+            && kind.traits.generation
+            && content_differs(current, object, draft.place.version()?.status)
+        {
+            let generation = current["metadata"]["generation"].as_i64().unwrap_or(1) + 1;
+            object["metadata"]["generation"] = json!(generation);
         }
         Ok(())
     }
@@ -307,7 +316,7 @@ impl Cluster {
             name,
             how,
             current,
-            mut object,
+            object,
             ..
         } = draft;
         let kind = Arc::clone(&place.kind);
@@ -329,10 +338,6 @@ impl Cluster {
         // An object in an old form is stored anew.
         if unchanged && (!kind.revised || crds::as_stored(&kind, &current) == **stored) {
             return Ok(Some(current));
-        }
-        if kind.traits.generation && content_differs(&current, &object, place.version()?.status) {
-            let generation = current["metadata"]["generation"].as_i64().unwrap_or(1) + 1;
-            object["metadata"]["generation"] = json!(generation);
         }
         if how.dry_run {
             return Ok(Some(Arc::new(object)));
@@ -384,7 +389,7 @@ impl Cluster {
 
 /// Gives an object the form of its kind: unknown fields go, defaults come.
 pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
-    configurations::check_form(&draft.place.kind, &draft.object)?;
+    configurations::check_form(&draft.place.kind, &mut draft.object)?;
     let unknown = openapi::decode(&draft.place, &mut draft.object);
     let unknown = unknown.map_err(|fault| cannot_be_handled(&draft.place, &fault))?;
     judge_unknown(draft, &unknown)?;
