@@ -301,6 +301,15 @@ impl Status {
         )
     }
 
+    /// What cannot be done with a custom kind by any path.
+    pub(crate) fn not_supported(kind: &Kind, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind {:?}", kind.qualified());
+        Self {
+            details: json!({"group": kind.group, "kind": kind.plural}),
+            ..Self::new(405, "MethodNotAllowed", message)
+        }
+    }
+
     pub(crate) fn not_acceptable(message: impl Into<String>) -> Self {
         Self {
             details: Value::Null,

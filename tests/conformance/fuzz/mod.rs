@@ -17,7 +17,7 @@ use futures::{StreamExt as _, stream};
 use kopf_tests::{control_plane, rounds};
 use serde_json::{Value, json};
 
-use self::requests::{Ask, GROUP, KINDS, Kind};
+use self::requests::{APPLIED, Ask, GROUP, KINDS, Kind};
 use crate::server::{Server, body_of, pause};
 
 /// Requests of one conversation; short enough to be read when it fails.
@@ -116,14 +116,29 @@ fn trace(asked: &[String]) -> String {
     text
 }
 
-/// Installs the kind that the requests are about.
+/// Installs the custom kinds that the requests are about.
 async fn prepare(server: &Server) {
-    let table = include_str!("../crds/typed.yaml").replace("{group}", GROUP);
-    let definition: Value = serde_yaml::from_str(&table).expect("the table is YAML");
+    let gadgets = include_str!("../crds/typed.yaml").replace("{group}", GROUP);
+    let gizmos = gadgets
+        .replace("gadget", "gizmo")
+        .replace("Gadget", "Gizmo")
+        .replace("[ga]", "[gi]");
+    for (table, plural) in [(gadgets, "gadgets"), (gizmos, "gizmos")] {
+        let mut definition: Value = serde_yaml::from_str(&table).expect("the table is YAML");
+        let schema = &mut definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        if plural == APPLIED {
+            let spec = schema["properties"]["spec"]["properties"].as_object_mut();
+            spec.expect("the spec has fields").remove("port");
+        }
+        install(server, &definition, plural).await;
+    }
+}
+
+async fn install(server: &Server, definition: &Value, plural: &str) {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let (code, answer) = send(server, "POST", path, "application/json", &definition.to_string()).await;
     assert!(code == 201 || code == 409, "{answer}");
-    while send(server, "GET", &format!("/apis/{GROUP}/v1/gadgets"), "", "")
+    while send(server, "GET", &format!("/apis/{GROUP}/v1/{plural}"), "", "")
         .await
         .0
         != 200

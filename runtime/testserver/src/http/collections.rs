@@ -12,6 +12,7 @@ use crate::http::responses::{self, ResponseBody};
 use crate::http::{Api, lock};
 use crate::objects::delete_options::DeleteOptions;
 use crate::objects::listing::{ListOptions, parse_version};
+use crate::objects::patching::Patch;
 use crate::objects::selectors::Selector;
 use crate::objects::watching::{Watch, WatchOptions};
 use crate::objects::writing::name_of;
@@ -33,15 +34,29 @@ impl Api {
                 drop(cluster);
                 responses::page(&place, &page, call.shape, now)
             }
-            _ if place.kind.namespaced && place.namespace.is_empty() => Err(Status::method_not_allowed()),
-            Method::POST => {
-                let object = call.object(&place)?;
-                let created = self.create(call, &place, object).await?;
-                responses::object(201, &place, &created, call.shape, lock(&self.cluster).timestamp())
+            _ if place.kind.namespaced && place.namespace.is_empty() => Err(if place.kind.custom {
+                Status::no_such_path()
+            } else {
+                Status::method_not_allowed()
+            }),
+            Method::POST => self.add(call, &place).await,
+            Method::DELETE if place.kind.verbs.contains(&"deletecollection") => {
+                self.delete_collection(call, &place).await
             }
-            Method::DELETE if place.kind.verbs.contains(&"deletecollection") => self.delete_collection(call, &place).await,
+            Method::PUT | Method::PATCH if place.kind.custom => {
+                if call.method == Method::PATCH {
+                    Patch::parse(&call.content_type, &call.body, &place.kind)?;
+                }
+                Err(Status::bad_request("name must be provided"))
+            }
             _ => Err(Status::method_not_allowed()),
         }
+    }
+
+    /// Creates an object, whose name is its own matter.
+    pub(super) async fn add(&self, call: &Call, place: &Place) -> Result<Response<ResponseBody>, Status> {
+        let created = self.create(call, place).await?;
+        responses::object(201, place, &created, call.shape, lock(&self.cluster).timestamp())
     }
 
     /// Answers a question whose kind is never stored.
@@ -55,7 +70,12 @@ impl Api {
     }
 
     /// Streams what happens to a collection, or to one object of it.
-    pub(super) fn watch(&self, call: &Call, place: Place, name: Option<&str>) -> Result<Response<ResponseBody>, Status> {
+    pub(super) fn watch(
+        &self,
+        call: &Call,
+        place: Place,
+        name: Option<&str>,
+    ) -> Result<Response<ResponseBody>, Status> {
         let mut options = watch_options(call, &place)?;
         if let Some(name) = name {
             options.selector = options.selector.named(name)?;
@@ -71,7 +91,10 @@ impl Api {
         DeleteOptions::parse(&how)?;
         let page = lock(&self.cluster).list(place, &options)?;
         for object in &page.objects {
-            match self.delete(call, &within(place, object), (&name_of(object), true), &how).await {
+            match self
+                .delete(call, &within(place, object), (&name_of(object), true), &how)
+                .await
+            {
                 // Somebody else was faster.
                 Err(status) if status.code == 404 => {}
                 outcome => drop(outcome?),
@@ -111,7 +134,9 @@ fn list_options(call: &Call, place: &Place) -> Result<ListOptions, Status> {
 
 fn watch_options(call: &Call, place: &Place) -> Result<WatchOptions, Status> {
     let query = &call.query;
-    let seconds = query.number("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
+    let seconds = query
+        .number("timeoutSeconds")?
+        .and_then(|seconds| u64::try_from(seconds).ok());
     let mut options = WatchOptions {
         selector: selector(call, place)?,
         version: 0,

@@ -32,8 +32,7 @@ impl Api {
                 responses::object(200, place, &object, call.shape, now)
             }
             Method::PUT => {
-                let object = call.object(place)?;
-                let (created, updated) = self.replace(call, place, name, scope, &object).await?;
+                let (created, updated) = self.replace(call, place, name, scope).await?;
                 self.written(call, place, created, &updated)
             }
             Method::PATCH => {
@@ -53,6 +52,10 @@ impl Api {
                     Deleted::Gone(object) => Ok(responses::json(200, &gone(place, name, &object))),
                 }
             }
+            // Custom kinds tell what is to be done by the method alone.
+            Method::POST if place.kind.custom && scope == Scope::Main => self.add(call, place).await,
+            Method::POST if place.kind.custom => Err(Status::not_supported(&place.kind, "create")),
+            Method::DELETE if place.kind.custom => Err(Status::not_supported(&place.kind, "delete")),
             _ => Err(Status::method_not_allowed()),
         }
     }

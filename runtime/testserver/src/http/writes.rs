@@ -11,10 +11,11 @@ use crate::http::requests::Call;
 use crate::http::{Api, lock};
 use crate::objects::delete_options::DeleteOptions;
 use crate::objects::deletion::Deleted;
+use crate::objects::identity::{check_identity, check_name};
 use crate::objects::managed::tracking;
 use crate::objects::patching::Patch;
 use crate::objects::scale::{self, Scaled};
-use crate::objects::writing::{Draft, How, Scope};
+use crate::objects::writing::{Draft, How, Scope, metadata_of};
 use crate::status::{Cause, Status};
 
 /// How often a write is begun anew because its object has changed meanwhile, as in the real server.
@@ -24,9 +25,9 @@ const ATTEMPTS: usize = 5;
 type Written = (bool, Arc<Value>);
 
 impl Api {
-    pub(super) async fn create(&self, call: &Call, place: &Place, object: Value) -> Result<Arc<Value>, Status> {
+    pub(super) async fn create(&self, call: &Call, place: &Place) -> Result<Arc<Value>, Status> {
         let how = how(call, Scope::Main, "CreateOptions", Vec::new())?;
-        let draft = lock(&self.cluster).draft_new(place, object, how)?;
+        let draft = lock(&self.cluster).draft_new(place, call.object(place)?, how)?;
         let created = self.admit(call, draft).await?;
         // Nothing was there to change meanwhile.
         created.ok_or_else(|| Status::of_code(409))
@@ -38,23 +39,23 @@ impl Api {
         place: &Place,
         name: &str,
         scope: Scope,
-        object: &Value,
     ) -> Result<Written, Status> {
         let how = how(call, scope, "UpdateOptions", Vec::new())?;
-        if self.is_missing(place, name) && place.kind.traits.created_by_update && scope == Scope::Main {
-            named_by_path(object, name)?;
-            let draft = lock(&self.cluster).draft_new(place, object.clone(), how)?;
-            let created = self.admit(call, draft).await?;
-            return Ok((true, created.ok_or_else(|| Status::of_code(409))?));
+        let mut object = call.object(place)?;
+        check_identity(place, &mut object)?;
+        check_name(name, &object["metadata"]["name"])?;
+        if self.is_missing(place, name) {
+            check_uid(place, name, &object, &Value::Null)?;
+            if place.kind.traits.created_by_update {
+                // There is nothing that it could be the version of.
+                metadata_of(&mut object).remove("resourceVersion");
+                let draft = lock(&self.cluster).draft_new(place, object, how)?;
+                let created = self.admit(call, draft).await?;
+                return Ok((true, created.ok_or_else(|| Status::of_code(409))?));
+            }
         }
         self.change(call, place, name, how, |current| {
-            // Of a replaced object the identity is a precondition; in a patch it is just an immutable field.
-            let (wanted, found) = (&object["metadata"]["uid"], &current["metadata"]["uid"]);
-            if wanted.as_str().is_some_and(|uid| !uid.is_empty()) && wanted != found {
-                let (wanted, found) = (wanted.as_str().unwrap_or_default(), found.as_str().unwrap_or_default());
-                let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
-                return Err(Status::conflict(&place.kind, name, &why));
-            }
+            check_uid(place, name, &object, current)?;
             Ok(object.clone())
         })
         .await
@@ -211,15 +212,13 @@ pub(super) fn how(call: &Call, scope: Scope, options: &str, mut faults: Vec<Caus
     }
 }
 
-/// Whether an object that an update is to create has the name of the path.
-fn named_by_path(object: &Value, name: &str) -> Result<(), Status> {
-    match object["metadata"]["name"].as_str() {
-        Some(given) if given == name => Ok(()),
-        Some(given) if !given.is_empty() => Err(Status::bad_request(format!(
-            "the name of the object ({given}) does not match the name on the URL ({name})"
-        ))),
-        _ => Err(Status::bad_request(format!(
-            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        ))),
+/// Of a replaced object the identity is a precondition; in a patch it is just an immutable field.
+fn check_uid(place: &Place, name: &str, object: &Value, current: &Value) -> Result<(), Status> {
+    let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let (wanted, found) = (uid(object), uid(current));
+    if wanted.is_empty() || wanted == found {
+        return Ok(());
     }
+    let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
+    Err(Status::conflict(&place.kind, name, &why))
 }

@@ -118,6 +118,8 @@ pub(crate) struct Traits {
     /// Whether an update of an object that does not exist creates it.
     pub(crate) created_by_update: bool,
     pub(crate) naming: Naming,
+    /// Whether finalizers have to be qualified by a domain, unless they are the server's own.
+    pub(crate) standard_finalizers: bool,
     /// The status of a new object, as JSON text.
     pub(crate) initial_status: Option<&'static str>,
     /// The fields of a whole object beside its metadata; custom kinds have schemas instead.
@@ -132,6 +134,7 @@ impl Traits {
         unconditional: false,
         created_by_update: false,
         naming: Naming::Subdomain,
+        standard_finalizers: false,
         initial_status: None,
         fields: &[],
         stored_as: None,

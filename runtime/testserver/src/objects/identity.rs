@@ -51,6 +51,19 @@ pub(crate) fn check_identity(place: &Place, object: &mut Value) -> Result<(), St
     Ok(())
 }
 
+/// Whether an object has the name that its path says.
+pub(crate) fn check_name(name: &str, given: &Value) -> Result<(), Status> {
+    match given.as_str() {
+        None | Some("") => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        Some(given) if given != name => Err(Status::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
 /// Whether an update is of the object, and of the version of it, that the client has seen.
 pub(crate) fn check_preconditions(
     place: &Place,
@@ -64,19 +77,7 @@ pub(crate) fn check_preconditions(
             .and_then(Value::as_str)
             .filter(|text| !text.is_empty())
     };
-    match given("name") {
-        None => {
-            return Err(Status::bad_request(format!(
-                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
-            )));
-        }
-        Some(other) if other != name => {
-            return Err(Status::bad_request(format!(
-                "the name of the object ({other}) does not match the name on the URL ({name})"
-            )));
-        }
-        Some(_) => {}
-    }
+    check_name(name, metadata.get("name").unwrap_or(&Value::Null))?;
     let current = &current["metadata"];
     for field in ["uid", "deletionTimestamp"] {
         let may_differ = field == "deletionTimestamp" && current.get(field).is_some();

@@ -3,10 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Naming;
+use crate::objects::delete_options::{FOREGROUND, ORPHAN};
 use crate::status::{Cause, Status};
 
 /// All annotations of an object together, keys and values.
 const ANNOTATIONS_LIMIT: usize = 262_144;
+
+/// Finalizers that are no domain's.
+const STANDARD: [&str; 3] = ["kubernetes", ORPHAN, FOREGROUND];
 
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
      with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
@@ -88,7 +92,7 @@ pub(crate) fn tidy(metadata: &mut Map<String, Value>) {
 }
 
 /// The faults of metadata whose shape is sound.
-pub(crate) fn validate(metadata: &Map<String, Value>, naming: Naming) -> Vec<Cause> {
+pub(crate) fn validate(metadata: &Map<String, Value>, naming: Naming, standard_finalizers: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
     match metadata.get("name").and_then(Value::as_str).unwrap_or_default() {
         "" => causes.push(Cause::required("metadata.name", "name or generateName is required")),
@@ -112,6 +116,33 @@ pub(crate) fn validate(metadata: &Map<String, Value>, naming: Naming) -> Vec<Cau
     for finalizer in strings(metadata, "finalizers") {
         let faults = check_qualified(finalizer);
         causes.extend(faults.map(|why| Cause::invalid("metadata.finalizers", &json!(finalizer), &why)));
+    }
+    let among = |name| strings(metadata, "finalizers").any(|each| each == name);
+    if among(ORPHAN) && among(FOREGROUND) {
+        let all: Vec<_> = strings(metadata, "finalizers")
+            .map(|name| format!("{name:?}"))
+            .collect();
+        let all = all.join(", ");
+        causes.push(Cause {
+            field: "metadata.finalizers".into(),
+            reason: "FieldValueInvalid",
+            message: format!(
+                "Invalid value: []string{{{all}}}: finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
+            ),
+        });
+    }
+    for (index, finalizer) in strings(metadata, "finalizers")
+        .enumerate()
+        .filter(|_| standard_finalizers)
+    {
+        if !finalizer.contains('/') && !STANDARD.contains(&finalizer) {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            causes.push(Cause::invalid(
+                format!("metadata.finalizers[{index}]"),
+                &json!(finalizer),
+                why,
+            ));
+        }
     }
     for (index, owner) in list(metadata, "ownerReferences").iter().enumerate() {
         for field in ["apiVersion", "kind", "name", "uid"] {

@@ -213,7 +213,7 @@ impl Cluster {
         let object = &mut draft.object;
         let mut causes = Vec::new();
         let metadata = metadata_of(object);
-        causes.extend(metadata::validate(metadata, kind.traits.naming));
+        causes.extend(metadata::validate(metadata, kind.traits.naming, kind.traits.standard_finalizers));
         if let Some(old) = current.as_deref().map(|current| &current["metadata"])
             && let Some(old) = old.as_object().filter(|old| old.contains_key("deletionTimestamp"))
         {

@@ -157,7 +157,7 @@ fn check_resource(resource: &Map<String, Value>, path: &str, causes: &mut Vec<Ca
     // It may go without a name, which no other metadata may.
     given.entry("name").or_insert_with(|| json!("nameless"));
     causes.extend(
-        metadata::validate(&given, Naming::PathSegment)
+        metadata::validate(&given, Naming::PathSegment, false)
             .into_iter()
             .map(|cause| Cause {
                 field: join(path, &cause.field),

@@ -33,6 +33,7 @@ impl Row {
             unconditional: true,
             created_by_update: false,
             naming: Naming::Subdomain,
+            standard_finalizers: true,
             initial_status: None,
             fields: &["spec", "status"],
             stored_as: None,
@@ -104,6 +105,11 @@ impl Row {
 
     const fn named(mut self, naming: Naming) -> Self {
         self.traits.naming = naming;
+        self
+    }
+
+    const fn any_finalizers(mut self) -> Self {
+        self.traits.standard_finalizers = false;
         self
     }
 

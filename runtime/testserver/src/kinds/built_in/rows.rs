@@ -39,6 +39,7 @@ pub(super) static ROWS: &[Row] = &[
             "type",
         ])
         .short(&["ev"])
+        .any_finalizers()
         .created_by_update(),
     Row::new("", "limitranges", "LimitRange")
         .short(&["limits"])
@@ -86,6 +87,7 @@ pub(super) static ROWS: &[Row] = &[
     .fields(&["webhooks"])
     .cluster()
     .in_category(EXTENSIONS)
+    .any_finalizers()
     .generation()
     .conditional(),
     Row::new(
@@ -96,6 +98,7 @@ pub(super) static ROWS: &[Row] = &[
     .fields(&["webhooks"])
     .cluster()
     .in_category(EXTENSIONS)
+    .any_finalizers()
     .generation()
     .conditional(),
     Row::new(
@@ -107,6 +110,7 @@ pub(super) static ROWS: &[Row] = &[
     .cluster()
     .in_category(EXTENSIONS)
     .status("{}")
+    .any_finalizers()
     .generation()
     .conditional(),
     Row::new(APPS, "controllerrevisions", "ControllerRevision").fields(&["data", "revision"]),
@@ -163,6 +167,7 @@ pub(super) static ROWS: &[Row] = &[
         .status("{}")
         .generation(),
     Row::new("coordination.k8s.io", "leases", "Lease")
+        .any_finalizers()
         .conditional()
         .created_by_update(),
     Row::new("discovery.k8s.io", "endpointslices", "EndpointSlice")
@@ -201,6 +206,7 @@ pub(super) static ROWS: &[Row] = &[
     Row::new("policy", "poddisruptionbudgets", "PodDisruptionBudget")
         .short(&["pdb"])
         .status(r#"{"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0}"#)
+        .any_finalizers()
         .generation()
         .conditional(),
     Row::new(RBAC, "clusterrolebindings", "ClusterRoleBinding")
