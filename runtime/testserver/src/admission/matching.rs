@@ -96,7 +96,7 @@ mod tests {
         namespace: "default",
     };
 
-    fn hook(rules: Value, policy: &str) -> Hook {
+    fn hook(rules: &Value, policy: &str) -> Hook {
         from_value(json!({"rules": rules, "matchPolicy": policy})).unwrap()
     }
 
@@ -153,7 +153,7 @@ mod tests {
             (rule("*", "*", "*", &["*/*"], "Cluster"), namespace, true),
         ];
         for (rule, subject, wanted) in rows {
-            let found = name_for(&hook(json!([rule]), "Exact"), subject, &[]);
+            let found = name_for(&hook(&json!([rule]), "Exact"), subject, &[]);
             assert_eq!(found.is_some(), wanted, "{rule} {subject:?}");
         }
     }
@@ -165,12 +165,18 @@ mod tests {
         let of_other = rule("*", "other.example.com", "v2", &["pods"], "*");
         let of_old = rule("*", "", "v1beta1", &["pods"], "*");
         let of_own = rule("*", "", "v1", &["pods"], "*");
-        let found = |rules: Value, policy| name_for(&hook(rules, policy), POD, &[old, other]);
-        assert_eq!(found(json!([of_other]), "Exact"), None);
-        assert_eq!(found(json!([of_other]), "Equivalent"), Some(other));
-        assert_eq!(found(json!([of_other, of_old]), "Equivalent"), Some(other));
-        assert_eq!(found(json!([of_other, of_own]), "Equivalent"), Some(("", "v1", "pods")));
-        assert_eq!(found(json!([rule("*", "x", "v2", &["pods"], "*")]), "Equivalent"), None);
+        let found = |rules: &Value, policy| name_for(&hook(rules, policy), POD, &[old, other]);
+        assert_eq!(found(&json!([of_other]), "Exact"), None);
+        assert_eq!(found(&json!([of_other]), "Equivalent"), Some(other));
+        assert_eq!(found(&json!([of_other, of_old]), "Equivalent"), Some(other));
+        assert_eq!(
+            found(&json!([of_other, of_own]), "Equivalent"),
+            Some(("", "v1", "pods"))
+        );
+        assert_eq!(
+            found(&json!([rule("*", "x", "v2", &["pods"], "*")]), "Equivalent"),
+            None
+        );
     }
 
     #[test]

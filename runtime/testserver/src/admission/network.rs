@@ -208,25 +208,25 @@ mod tests {
 
     use super::*;
 
-    fn of(client: Value) -> Address {
+    fn of(client: &Value) -> Address {
         let hook: Hook = from_value(json!({"clientConfig": client})).unwrap();
         address(&hook, 7)
     }
 
     #[test]
     fn addresses_are_those_of_urls_or_of_services() {
-        let url = of(json!({"url": "https://hooks.example.com:8443/a/b"}));
+        let url = of(&json!({"url": "https://hooks.example.com:8443/a/b"}));
         assert_eq!(url.url, "https://hooks.example.com:8443/a/b?timeout=7s");
         assert_eq!(
             (url.authority.as_str(), url.name.as_str()),
             ("hooks.example.com:8443", "hooks.example.com")
         );
-        assert_eq!(of(json!({"url": "https://a"})).url, "https://a/?timeout=7s");
-        let service = of(json!({"service": {"name": "x", "namespace": "y", "path": "/z"}}));
+        assert_eq!(of(&json!({"url": "https://a"})).url, "https://a/?timeout=7s");
+        let service = of(&json!({"service": {"name": "x", "namespace": "y", "path": "/z"}}));
         assert_eq!(service.url, "https://x.y.svc:443/z?timeout=7s");
         assert_eq!(service.name, "x.y.svc");
         assert_eq!(
-            of(json!({"service": {"name": "x", "namespace": "y", "port": 1}})).url,
+            of(&json!({"service": {"name": "x", "namespace": "y", "port": 1}})).url,
             "https://x.y.svc:1/?timeout=7s"
         );
     }

@@ -1,5 +1,6 @@
 //! How tests let webhooks be reached.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,7 +11,7 @@ use crate::admission::lock;
 impl Server {
     /// Lets a port of a service lead to an address such as `127.0.0.1:8443`, for webhooks that are configured with a
     /// service: nothing runs behind services here. Certificates are still verified for `NAME.NAMESPACE.svc`.
-    pub fn resolve_service(&self, namespace: &str, name: &str, port: u16, address: impl ToString) {
+    pub fn resolve_service(&self, namespace: &str, name: &str, port: u16, address: SocketAddr) {
         let network = &mut lock(&self.api.cluster).network;
         network.resolve(namespace, name, port, address.to_string());
     }
