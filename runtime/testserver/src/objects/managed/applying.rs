@@ -26,11 +26,11 @@ pub(crate) fn apply(
     check_type(&configuration, place, shape).map_err(|fault| {
         // A fault of the client, though the real server takes it on itself.
         let about = about(&configuration);
-        Status::new(
-            500,
-            "",
-            format!("failed to create typed patch object ({about}): {fault}"),
-        )
+        let message = format!("failed to create typed patch object ({about}): {fault}");
+        Status {
+            details: Value::Null,
+            ..Status::new(500, "", message)
+        }
     })?;
     confine(&mut configuration, place, how)?;
     let mut live = current.cloned().unwrap_or_else(|| json!({}));

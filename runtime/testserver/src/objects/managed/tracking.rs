@@ -23,6 +23,12 @@ pub(crate) fn track(draft: &mut Draft, now: &str) -> Result<(), Status> {
         return Ok(());
     }
     let stored = current.and_then(|current| current["metadata"].get("managedFields"));
+    if subresource(how).is_empty() {
+        let causes = faults(sent.as_ref());
+        if !causes.is_empty() {
+            return Err(Status::invalid(&place.kind, &draft.name, &causes));
+        }
+    }
     let base = base(sent.as_ref(), stored, how);
     let mut managers = base.clone();
     if managers.0.is_empty() && current.is_some() {
@@ -107,6 +113,27 @@ fn same_besides_managers(one: &Value, other: &Value) -> bool {
     };
     besides(one, "metadata") == besides(other, "metadata")
         && besides(&one["metadata"], "managedFields") == besides(&other["metadata"], "managedFields")
+}
+
+/// What is wrong with managers that a request sends, unless they can only be ignored.
+fn faults(sent: Option<&Value>) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let entries = sent.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    if entries.iter().all(|entry| *entry == json!({})) {
+        return causes;
+    }
+    for (index, entry) in entries.iter().enumerate() {
+        let mut check = |field: &str, allowed: &[&str], detail: &str| {
+            let given = entry[field].as_str().unwrap_or_default();
+            if !allowed.contains(&given) {
+                let path = format!("metadata.managedFields[{index}].{field}");
+                causes.push(Cause::invalid(path, &json!(given), detail));
+            }
+        };
+        check("operation", &["Apply", "Update"], "must be `Apply` or `Update`");
+        check("fieldsType", &["", "FieldsV1"], "must be `FieldsV1`");
+    }
+    causes
 }
 
 /// The managers before a write: a request may set them itself, though not in passing.

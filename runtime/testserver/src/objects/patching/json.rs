@@ -1,5 +1,5 @@
-//! JSON patches, with the habits of the real server's implementation: negative indices count from the end, replacing
-//! a field adds it, and a missing value is null.
+//! JSON patches, with the habits of the real server's implementation: negative indices count from the end, and a
+//! missing value is null.
 
 use serde_json::{Map, Value};
 
@@ -59,11 +59,13 @@ fn perform(object: &mut Value, operation: &Value) -> Result<(), Failed> {
             add(object, path, moved)
         }
         "copy" => {
-            let copy = get(object, text("from")?)?;
+            let copy = get(object, text("from")?)?.ok_or(Failed)?;
             add(object, path, copy)
         }
         "test" if path.is_empty() => (*object == value()).then_some(()).ok_or(Failed),
-        "test" => (get(object, path)? == value()).then_some(()).ok_or(Failed),
+        "test" => (get(object, path)?.unwrap_or_default() == value())
+            .then_some(())
+            .ok_or(Failed),
         _ => Err(Failed),
     }
 }
@@ -122,7 +124,7 @@ fn remove(object: &mut Value, path: &str) -> Result<Value, Failed> {
 
 fn replace(object: &mut Value, path: &str, value: Value) -> Result<(), Failed> {
     match find(object, path)? {
-        Place::Field(fields, key) => drop(fields.insert(key, value)),
+        Place::Field(fields, key) => *fields.get_mut(&key).ok_or(Failed)? = value,
         Place::Item(items, key) => {
             let index = index(&key, items.len())?;
             items[index] = value;
@@ -131,13 +133,13 @@ fn replace(object: &mut Value, path: &str, value: Value) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A value; null where a field is missing.
-fn get(object: &mut Value, path: &str) -> Result<Value, Failed> {
+/// A value; nothing where a field is missing, but a failure where an element is.
+fn get(object: &mut Value, path: &str) -> Result<Option<Value>, Failed> {
     match find(object, path)? {
-        Place::Field(fields, key) => Ok(fields.get(&key).cloned().unwrap_or_default()),
+        Place::Field(fields, key) => Ok(fields.get(&key).cloned()),
         Place::Item(items, key) => {
             let index = index(&key, items.len())?;
-            Ok(items[index].clone())
+            Ok(Some(items[index].clone()))
         }
     }
 }
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_real_server_is_lenient() {
-        assert_eq!(patched(&json!([{"op": "replace", "path": "/n", "value": 1}]))["n"], 1);
+        assert_eq!(patched(&json!([{"op": "add", "path": "/n"}]))["n"], Value::Null);
         assert_eq!(
             patched(&json!([{"op": "remove", "path": "/list/-1"}]))["list"],
             json!(["x"])
@@ -211,6 +213,8 @@ mod tests {
             json!({"op": "test", "path": "/a", "value": 1}),
             json!({"op": "test", "path": "/a/b~1c"}),
             json!({"op": "remove", "path": "/none"}),
+            json!({"op": "replace", "path": "/none", "value": 1}),
+            json!({"op": "copy", "from": "/none", "path": "/a/copy"}),
             json!({"op": "add", "path": "/list/9", "value": 1}),
             json!({"op": "add", "path": "/none/x", "value": 1}),
             json!({"op": "add", "path": "/list/0/x", "value": 1}),

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::cluster::Place;
 use crate::kinds::Kind;
 use crate::objects::managed::applying;
+use crate::objects::metadata;
 use crate::objects::shapes::Shape;
 use crate::objects::writing::{How, metadata_of};
 use crate::status::{Cause, Status};
@@ -38,18 +39,7 @@ impl Patch {
             "application/json-patch+json" => Format::Json,
             "application/strategic-merge-patch+json" if !kind.custom => Format::Strategic,
             "application/apply-patch+yaml" => Format::Apply,
-            _ => {
-                let strategic = if kind.custom {
-                    ""
-                } else {
-                    "application/strategic-merge-patch+json, "
-                };
-                return Err(Status::unsupported_media_type(format!(
-                    "the body of the request was in an unknown format - accepted media types include: \
-                     application/json-patch+json, application/merge-patch+json, {strategic}\
-                     application/apply-patch+yaml"
-                )));
-            }
+            _ => return Err(unknown_format(kind)),
         };
         let body = body.clone();
         Ok(Self { format, body })
@@ -79,16 +69,20 @@ impl Patch {
 
     /// The object after the patch.
     pub(crate) fn apply(&self, current: &Value, place: &Place, how: &How) -> Result<Value, Status> {
-        match self.format {
+        let patched = match self.format {
             Format::Merge => {
                 let mut object = current.clone();
                 json_patch::merge(&mut object, &parse_merge(&self.body)?);
-                Ok(object)
+                object
             }
-            Format::Json => json::patch(current, &self.body),
-            Format::Strategic => strategic::patch(current, &self.body, Shape::of(place)),
-            Format::Apply => applying::apply(Some(current), configuration::parse(&self.body, place)?, place, how),
-        }
+            Format::Json => json::patch(current, &self.body)?,
+            Format::Strategic => strategic::patch(current, &self.body, Shape::of(place))?,
+            Format::Apply => {
+                return applying::apply(Some(current), configuration::parse(&self.body, place)?, place, how);
+            }
+        };
+        check_readable(&patched, &place.kind)?;
+        Ok(patched)
     }
 
     /// The object that a configuration makes where there is none.
@@ -99,6 +93,32 @@ impl Patch {
         metadata_of(&mut configuration).remove("resourceVersion");
         applying::apply(None, configuration, place, how)
     }
+}
+
+/// Routes of built-in kinds do not even know what patches there are.
+fn unknown_format(kind: &Kind) -> Status {
+    if !kind.custom {
+        return Status::unsupported_media_type("415: Unsupported Media Type");
+    }
+    Status {
+        details: Value::Null,
+        ..Status::unsupported_media_type(
+            "the body of the request was in an unknown format - accepted media types include: \
+             application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        )
+    }
+}
+
+/// Whether the result of a patch can be read as an object at all.
+fn check_readable(patched: &Value, kind: &Kind) -> Result<(), Status> {
+    let unreadable = |why: &str| Err(invalid_patch(&patched.to_string(), why));
+    if let Err(fault) = metadata::check_shape(patched) {
+        return unreadable(&fault.message);
+    }
+    if !patched.is_object() || (kind.custom && patched["kind"].as_str().is_none_or(str::is_empty)) {
+        return unreadable(&format!("Object 'Kind' is missing in '{patched}'"));
+    }
+    Ok(())
 }
 
 fn parse_merge(body: &[u8]) -> Result<Value, Status> {

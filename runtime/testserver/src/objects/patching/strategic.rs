@@ -240,16 +240,21 @@ fn check_elements(old: &[Value], change: &[Value]) -> Result<(), Status> {
     )))
 }
 
-/// What a patch adds where there was nothing; nothing if it wants that deleted.
+/// What a patch adds where there was nothing; nothing if it wants that deleted. Unknown directives stay, for validation
+/// to find them.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
-        Value::Object(fields) => {
-            if fields.get(PATCH).is_some_and(|directive| directive == "delete") {
-                return None;
+        Value::Object(mut fields) => {
+            match fields.get(PATCH).and_then(Value::as_str) {
+                Some("delete") => return None,
+                Some("replace") => drop(fields.remove(PATCH)),
+                _ => {}
             }
+            let directive =
+                |key: &str| key == RETAIN_KEYS || key.starts_with(DELETE_FROM) || key.starts_with(ELEMENT_ORDER);
             let fields = fields
                 .into_iter()
-                .filter(|(key, value)| !key.starts_with('$') && !value.is_null());
+                .filter(|(key, value)| !directive(key) && !value.is_null());
             let fields = fields.filter_map(|(key, value)| Some((key, without_directives(value)?)));
             Some(Value::Object(fields.collect()))
         }
