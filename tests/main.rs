@@ -15,6 +15,8 @@ mod generated;
 mod golden;
 /// Kopf's operators on the embedded and on a real API server.
 mod kopf;
+/// kubectl on the embedded server.
+mod kubectl;
 /// What the compiler says of wrong handlers.
 mod signatures;
 /// The command that runs an operator on its samples.

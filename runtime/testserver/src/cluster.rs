@@ -34,7 +34,9 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn version(&self) -> Result<&Version, Status> {
-        self.kind.version(&self.version).ok_or_else(Status::no_such_path)
+        self.kind
+            .version(&self.version)
+            .ok_or_else(|| unserved::path(&self.kind.group))
     }
 
     pub(crate) fn api_version(&self) -> String {
@@ -96,7 +98,7 @@ impl Cluster {
         };
         place.version()?;
         if !place.kind.namespaced && !place.namespace.is_empty() {
-            return Err(Status::no_such_path());
+            return Err(unserved::path(group));
         }
         Ok(place)
     }

@@ -318,7 +318,10 @@ impl Status {
     }
 
     pub(crate) fn unsupported_media_type(message: impl Into<String>) -> Self {
-        Self::new(415, "UnsupportedMediaType", message)
+        Self {
+            details: Value::Null,
+            ..Self::new(415, "UnsupportedMediaType", message)
+        }
     }
 
     pub(crate) fn not_implemented(what: &str) -> Self {

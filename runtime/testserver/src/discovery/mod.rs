@@ -9,7 +9,8 @@ use crate::kinds::{Kind, Kinds, crds, unserved};
 use crate::status::Status;
 
 /// Built-in groups in the order of their priority; custom ones follow.
-const GROUPS: [&str; 17] = [
+pub(crate) const GROUPS: [&str; 19] = [
+    "apiregistration.k8s.io",
     "apps",
     "events.k8s.io",
     "authentication.k8s.io",
@@ -27,6 +28,7 @@ const GROUPS: [&str; 17] = [
     "coordination.k8s.io",
     "node.k8s.io",
     "discovery.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
 ];
 
 /// `/api`.
@@ -112,6 +114,14 @@ fn subresources(kind: &Kind, version: &str) -> Vec<Subresource> {
         return all;
     };
     let changed = &["get", "patch", "update"];
+    if served.scale.is_some() {
+        all.push(Subresource {
+            name: "scale",
+            kind: "Scale".into(),
+            of: Some(("autoscaling", "v1")),
+            verbs: changed,
+        });
+    }
     if served.status {
         all.push(Subresource {
             name: "status",

@@ -129,7 +129,12 @@ impl Api {
 
     /// What is served apart from objects.
     fn about(&self, call: &Call, route: Route) -> Result<Response<ResponseBody>, Status> {
-        if call.method != Method::GET {
+        // These do not look at the method.
+        let answers_all = matches!(
+            route,
+            Route::Health | Route::Groups | Route::Group(_) | Route::OldDocument
+        );
+        if call.method != Method::GET && !answers_all {
             return Err(Status::method_not_allowed());
         }
         if route == Route::Health {
@@ -178,7 +183,7 @@ impl Api {
             return self.collection(call, place).await;
         };
         if place.kind.namespaced && place.namespace.is_empty() {
-            return Err(Status::no_such_path());
+            return Err(unserved::path(&place.kind.group));
         }
         match target.subresource.as_deref() {
             None => self.object(call, &place, &name, Scope::Main).await,

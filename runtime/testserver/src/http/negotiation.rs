@@ -61,7 +61,10 @@ pub(crate) fn negotiate(accept: &str, watch: bool, include: &str) -> Result<(For
         let version = match (get("g"), get("v")) {
             (Some("meta.k8s.io"), Some("v1")) => "meta.k8s.io/v1",
             (Some("meta.k8s.io"), Some("v1beta1")) => "meta.k8s.io/v1beta1",
-            _ => continue,
+            _ => {
+                shapes_only = false;
+                continue;
+            }
         };
         match kind {
             "Table" => return Ok((format, Shape::Table(version, Include::parse(include)?))),
@@ -140,7 +143,7 @@ mod tests {
         for (accept, watch, part) in [
             ("application/xml", false, "application/json, application/yaml"),
             ("application/yaml", true, "application/json;stream=watch"),
-            ("application/json;as=Thing;v=v1;g=x", false, "406: Not Acceptable"),
+            ("application/json;as=Thing;v=v1;g=meta.k8s.io", false, "406: Not Acceptable"),
         ] {
             let status = negotiate(accept, watch, "").unwrap_err();
             assert_eq!(status.code, 406);

@@ -88,7 +88,7 @@ impl<'a> Columns<'a> {
                 let mut all = vec![definition("Name", "string", "name", "", 0)];
                 all.extend(columns.iter().map(custom_definition));
                 if columns.is_empty() {
-                    all.push(definition("Created At", "date", "", "", 0));
+                    all.push(definition("Age", "date", "", "", 0));
                 }
                 all
             }
@@ -102,7 +102,7 @@ impl<'a> Columns<'a> {
                 let mut all = vec![object["metadata"]["name"].clone()];
                 all.extend(columns.iter().map(|column| crds::cell(column, object, now)));
                 if columns.is_empty() {
-                    all.push(object["metadata"]["creationTimestamp"].clone());
+                    all.push(json!(columns::age(&object["metadata"]["creationTimestamp"], now)));
                 }
                 all
             }

@@ -43,6 +43,18 @@ pub(crate) struct Kind {
     pub(crate) traits: Traits,
 }
 
+/// What can be done with custom objects, in the order in which discovery lists it.
+pub(crate) const CUSTOM: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+
 /// What can be done with objects that are stored.
 pub(crate) const STORED: &[&str] = &[
     "create",

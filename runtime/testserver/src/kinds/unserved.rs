@@ -1,5 +1,6 @@
 //! What a real server serves and this one does not, so that it can say so instead of denying that it exists.
 
+use crate::discovery::GROUPS;
 use crate::kinds::Kind;
 use crate::status::Status;
 
@@ -56,9 +57,6 @@ static SUBRESOURCES: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("", "services", &["proxy"]),
-    ("apps", "deployments", &["scale"]),
-    ("apps", "replicasets", &["scale"]),
-    ("apps", "statefulsets", &["scale"]),
 ];
 
 /// Why a kind is not found.
@@ -67,7 +65,7 @@ pub(crate) fn kind(group: &str, version: &str, plural: &str) -> Status {
         .iter()
         .any(|&(g, v, plurals)| (g, v) == (group, version) && plurals.contains(&plural));
     match (known, group) {
-        (false, _) => Status::no_such_path(),
+        (false, _) => path(group),
         (true, "") => Status::not_implemented(plural),
         (true, group) => Status::not_implemented(&format!("{plural}.{group}")),
     }
@@ -80,6 +78,17 @@ pub(crate) fn group(group: &str, version: &str) -> Status {
         .any(|&(g, v, _)| g == group && (version.is_empty() || v == version))
     {
         Status::not_implemented(&format!("the group {group}"))
+    } else if version.is_empty() {
+        Status::no_such_path()
+    } else {
+        path(group)
+    }
+}
+
+/// Why there is nothing at a path below a group: known groups have a handler that answers with a status.
+pub(crate) fn path(group: &str) -> Status {
+    if group.is_empty() || GROUPS.contains(&group) {
+        Status::no_such_subresource()
     } else {
         Status::no_such_path()
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::kinds::columns::selector_text;
 use crate::kinds::Scale;
 use crate::status::{Cause, Status};
 
@@ -159,6 +160,10 @@ fn text(object: &Value, path: &str) -> Result<Option<String>, String> {
     let Some(value) = at(object, path)? else {
         return Ok(None);
     };
+    if value.is_object() && path == ".spec.selector" {
+        // Where built-in kinds have their selectors.
+        return Ok(Some(selector_text(value)));
+    }
     value
         .as_str()
         .map(|text| Some(text.to_owned()))

@@ -66,15 +66,23 @@ async fn unknown_paths_are_not_found() {
         "/apis/none.example.com",
         "/apis/demo.example.com/v9",
         "/apis/demo.example.com/v1/nothing",
-        "/api/v1/namespaces/default/greetings",
-        "/api/v1/namespaces/default/nodes",
-        "/api/v1/pods/some",
         "/openapi/v2",
         "/",
     ] {
         assert_eq!(get(&server, path).await, (404, json!("404 page not found\n")), "{path}");
     }
-    assert_eq!(send(&server, "POST", "/apis", "", "").await.0, 405);
+    // Groups of built-in kinds answer themselves.
+    for path in [
+        "/api/v1/namespaces/default/greetings",
+        "/api/v1/namespaces/default/nodes",
+        "/api/v1/pods/some",
+        "/apis/apps/v9",
+    ] {
+        let (code, status) = get(&server, path).await;
+        let message = "the server could not find the requested resource";
+        assert_eq!((code, &status["message"]), (404, &json!(message)), "{path}");
+    }
+    assert_eq!(send(&server, "POST", "/apis/apps/v1", "", "").await.0, 405);
     assert_eq!(send(&server, "POST", "/api/v1/pods", "", "{}").await.0, 405);
     assert_eq!(send(&server, "DELETE", "/api/v1/pods", "", "").await.0, 405);
     // Only collections are watched like this.

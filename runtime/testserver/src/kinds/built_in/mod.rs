@@ -2,7 +2,7 @@
 
 mod rows;
 
-use crate::kinds::{ASKED, Kind, Naming, STORED, Traits, Version};
+use crate::kinds::{ASKED, Kind, Naming, STORED, Scale, Traits, Version};
 
 /// All built-in kinds.
 pub(crate) fn kinds() -> impl Iterator<Item = Kind> {
@@ -22,6 +22,7 @@ struct Row {
     categories: &'static [&'static str],
     namespaced: bool,
     status: bool,
+    scale: bool,
     verbs: &'static [&'static str],
     traits: Traits,
 }
@@ -47,6 +48,7 @@ impl Row {
             categories: &[],
             namespaced: true,
             status: false,
+            scale: false,
             verbs: STORED,
             traits,
         }
@@ -85,6 +87,12 @@ impl Row {
     const fn status(mut self, initial: &'static str) -> Self {
         self.status = true;
         self.traits.initial_status = Some(initial);
+        self
+    }
+
+    /// The number of replicas stands where most kinds have it.
+    const fn scaled(mut self) -> Self {
+        self.scale = true;
         self
     }
 
@@ -128,6 +136,11 @@ impl Row {
         let version = |name: &&str| Version {
             name: (*name).into(),
             status: self.status,
+            scale: self.scale.then(|| Scale {
+                wanted: ".spec.replicas".into(),
+                found: ".status.replicas".into(),
+                selector: Some(".spec.selector".into()),
+            }),
             ..Version::default()
         };
         Kind {

@@ -122,16 +122,19 @@ pub(super) static ROWS: &[Row] = &[
         )
         .generation(),
     Row::new(APPS, "deployments", "Deployment")
+        .scaled()
         .short(&["deploy"])
         .in_category(ALL)
         .status("{}")
         .generation(),
     Row::new(APPS, "replicasets", "ReplicaSet")
+        .scaled()
         .short(&["rs"])
         .in_category(ALL)
         .status(r#"{"replicas": 0}"#)
         .generation(),
     Row::new(APPS, "statefulsets", "StatefulSet")
+        .scaled()
         .short(&["sts"])
         .in_category(ALL)
         .status(r#"{"replicas": 0, "availableReplicas": 0}"#)

@@ -50,6 +50,12 @@ pub(super) fn labels(labels: &Value) -> Value {
 }
 
 pub(super) fn selector(selector: &Value) -> Value {
+    let text = selector_text(selector);
+    json!(if text.is_empty() { NONE } else { &text })
+}
+
+/// A selector of labels as it is written in queries.
+pub(crate) fn selector_text(selector: &Value) -> String {
     let pairs = selector["matchLabels"].as_object().into_iter().flatten();
     let pairs = pairs.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
     let expressions = list(selector, "matchExpressions").map(|each| {
@@ -62,7 +68,7 @@ pub(super) fn selector(selector: &Value) -> Value {
             _ => key.to_owned(),
         }
     });
-    joined(pairs.chain(expressions))
+    pairs.chain(expressions).collect::<Vec<_>>().join(",")
 }
 
 fn template(object: &Value) -> &Value {

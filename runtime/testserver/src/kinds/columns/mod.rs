@@ -4,6 +4,8 @@ mod cells;
 mod pods;
 mod table;
 
+pub(crate) use cells::selector_text;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 

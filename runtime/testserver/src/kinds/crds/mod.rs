@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 
 use serde_json::{Value, json};
 
-use crate::kinds::{Column, ENDING, Kind, STORED, Scale, Traits, Version, jsonpath};
+use crate::kinds::{CUSTOM, Column, ENDING, Kind, Scale, Traits, Version, jsonpath};
 use crate::status::Status;
 
 pub(crate) use cells::cell;
@@ -100,7 +100,7 @@ pub(crate) fn kind_of(crd: &Value) -> Kind {
         revised: false,
         storage: storage.map(|version| text(&version["name"])).unwrap_or_default(),
         custom: true,
-        verbs: if is_ending(crd) { ENDING } else { STORED },
+        verbs: if is_ending(crd) { ENDING } else { CUSTOM },
         traits: Traits::CUSTOM,
     }
 }

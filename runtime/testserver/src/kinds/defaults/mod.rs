@@ -14,7 +14,9 @@ pub(crate) fn complete(place: &Place, current: Option<&Value>, object: &mut Valu
     if place.kind.custom {
         return;
     }
-    drop_nulls(object);
+    if place.kind.plural != "customresourcedefinitions" {
+        drop_empty(object);
+    }
     let id = format!("{} {}", place.api_version(), place.kind.kind);
     // First, as some defaults follow from what it fills in.
     if current.is_none() {
@@ -111,14 +113,14 @@ fn holds(parent: &Value, condition: &str) -> bool {
     }
 }
 
-/// Where a type is known, null means that the field is left out.
-fn drop_nulls(value: &mut Value) {
+/// In a known type, null means that a field is left out; and no list is stored that has no items.
+fn drop_empty(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(drop_nulls);
+            fields.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty()));
+            fields.values_mut().for_each(drop_empty);
         }
-        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
         _ => {}
     }
 }

@@ -99,9 +99,39 @@ static TEMPLATE: Table = Table::of(
 )
 .parts(&[("spec", &POD_SPEC)]);
 
-static POD: Table = Table::of("spec.enableServiceLinks = true")
-    .derive(derived::pod)
-    .parts(&[("spec", &POD_SPEC)]);
+static CONTAINER_STATUS: Table = Table::of(
+    "
+    state = {}
+    state.running.startedAt = null
+    state.terminated.startedAt = null
+    state.terminated.finishedAt = null
+    lastState = {}
+    lastState.terminated.startedAt = null
+    lastState.terminated.finishedAt = null
+    ",
+);
+
+static POD: Table = Table::of(
+    "
+    spec.enableServiceLinks = true
+    status.conditions[].lastProbeTime = null
+    status.conditions[].lastTransitionTime = null
+    ",
+)
+.derive(derived::pod)
+.parts(&[
+    ("spec", &POD_SPEC),
+    ("status.containerStatuses[]", &CONTAINER_STATUS),
+    ("status.initContainerStatuses[]", &CONTAINER_STATUS),
+    ("status.ephemeralContainerStatuses[]", &CONTAINER_STATUS),
+]);
+
+static NODE: Table = Table::of(
+    "
+    status.conditions[].lastHeartbeatTime = null
+    status.conditions[].lastTransitionTime = null
+    ",
+);
 
 static CLAIM: Table = Table::of(
     r#"
@@ -130,6 +160,8 @@ static DEPLOYMENT: Table = Table::of(
     spec.strategy.rollingUpdate = {} if type=RollingUpdate
     spec.strategy.rollingUpdate.maxSurge = "25%"
     spec.strategy.rollingUpdate.maxUnavailable = "25%"
+    status.conditions[].lastUpdateTime = null
+    status.conditions[].lastTransitionTime = null
     "#,
 )
 .parts(&[("spec.template", &TEMPLATE)]);
@@ -148,6 +180,7 @@ static STATEFUL_SET: Table = Table::of(
     spec.updateStrategy.rollingUpdate.partition = 0
     status.replicas = 0
     status.availableReplicas = 0
+    status.conditions[].lastTransitionTime = null
     "#,
 )
 .parts(&[
@@ -186,6 +219,8 @@ static JOB: Table = Table::of(
     spec.suspend = false
     spec.podReplacementPolicy = "Failed" if podFailurePolicy
     spec.podReplacementPolicy = "TerminatingOrFailed"
+    status.conditions[].lastProbeTime = null
+    status.conditions[].lastTransitionTime = null
     spec.podFailurePolicy.rules[].onPodConditions[].status = "True"
     "#,
 )
@@ -322,6 +357,7 @@ pub(super) static KINDS: &[(&str, &Table)] = &[
     ("v1 Event", &EVENT),
     ("v1 LimitRange", &NONE.derive(derived::limit_range)),
     ("v1 Namespace", &NONE.derive(derived::namespace)),
+    ("v1 Node", &NODE),
     ("v1 PersistentVolume", &VOLUME_DEFAULTS),
     ("v1 PersistentVolumeClaim", &CLAIM),
     ("v1 Pod", &POD),
