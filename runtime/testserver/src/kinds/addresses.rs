@@ -48,12 +48,11 @@ pub(crate) fn allocate(
     }
     if text(spec, "clusterIP").is_empty() {
         let given = spec["clusterIPs"][0].as_str().filter(|address| !address.is_empty());
-        let address = given.map(str::to_owned).unwrap_or_else(|| {
-            let used: BTreeSet<_> = others()
-                .map(|other| text(&other["spec"], "clusterIP").to_owned())
-                .collect();
-            free_address(seed, &used)
-        });
+        let new = || {
+            let used = others().map(|other| text(&other["spec"], "clusterIP").to_owned());
+            free_address(seed, &used.collect())
+        };
+        let address = given.map_or_else(new, str::to_owned);
         spec["clusterIP"] = json!(address);
     } else if current.is_none() {
         check_address(text(spec, "clusterIP"), others(), causes);
@@ -179,7 +178,7 @@ fn allocate_ports<'a>(
     });
     let mut own: BTreeSet<u64> = BTreeSet::new();
     each(service, "spec.ports[].nodePort", &mut |_, port| {
-        own.extend(port.as_u64())
+        own.extend(port.as_u64());
     });
     used.extend(own);
     each_mut(service, "spec.ports[]", &mut |port| {

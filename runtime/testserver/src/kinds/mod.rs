@@ -121,6 +121,7 @@ pub(crate) enum Naming {
 }
 
 /// Habits of a kind that differ between the built-in ones.
+#[expect(clippy::struct_excessive_bools, reason = "habits are independent of each other")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Traits {
     /// Whether `metadata.generation` is kept.

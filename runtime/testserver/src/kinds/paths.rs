@@ -81,7 +81,7 @@ mod tests {
         let object = json!({"a": [{"b": 1}, {}, {"b": [2, 3]}], "c": null});
         let mut seen = Vec::new();
         each(&object, "a[].b[]", &mut |path, value| {
-            seen.push(format!("{path}={value}"))
+            seen.push(format!("{path}={value}"));
         });
         assert_eq!(seen, ["a[2].b[0]=2", "a[2].b[1]=3"]);
         let mut seen = Vec::new();

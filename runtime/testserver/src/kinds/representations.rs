@@ -89,14 +89,14 @@ fn hpa_to_v2(fields: &mut Map<String, Value>) {
 fn hpa_to_v1(fields: &mut Map<String, Value>) {
     let (cpu, others) = split(take(fields, "spec", "metrics"), "target");
     put(fields, "spec", "targetCPUUtilizationPercentage", cpu);
-    remember(fields, METRICS, others);
+    remember(fields, METRICS, &others);
     let behavior = take(fields, "spec", "behavior").unwrap_or_default();
-    remember(fields, BEHAVIOR, behavior);
+    remember(fields, BEHAVIOR, &behavior);
     let (cpu, others) = split(take(fields, "status", "currentMetrics"), "current");
     put(fields, "status", "currentCPUUtilizationPercentage", cpu);
-    remember(fields, CURRENT_METRICS, others);
+    remember(fields, CURRENT_METRICS, &others);
     let conditions = take(fields, "status", "conditions").unwrap_or_default();
-    remember(fields, CONDITIONS, conditions);
+    remember(fields, CONDITIONS, &conditions);
     put(fields, "status", "currentReplicas", json!(0));
 }
 
@@ -127,7 +127,7 @@ fn put(fields: &mut Map<String, Value>, part: &str, field: &str, value: Value) {
     }
 }
 
-fn remember(fields: &mut Map<String, Value>, annotation: &str, value: Value) {
+fn remember(fields: &mut Map<String, Value>, annotation: &str, value: &Value) {
     if value.is_null() {
         return;
     }

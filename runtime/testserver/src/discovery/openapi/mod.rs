@@ -86,7 +86,7 @@ pub(crate) fn decode(place: &Place, object: &mut Value) -> Result<Vec<String>, S
         return Ok(Vec::new());
     }
     let Some(schema) = types::structural(&place.api_version(), &place.kind.kind) else {
-        return Ok(Vec::new());
+        return Ok(place.kind.prune(object));
     };
     if let Some(fault) = types::mismatch(schema, object) {
         return Err(fault);

@@ -153,8 +153,7 @@ fn put(object: &mut Map<String, Value>, name: &str, form: &Form, value: &Wire<'_
         list.as_array_mut().into_iter().for_each(|list| list.push(item.clone()));
     };
     match (form, value) {
-        (Form::Text, Wire::Bytes(bytes)) if bytes.is_empty() => {}
-        (Form::PlainNumber, Wire::Number(0)) => {}
+        (Form::Text, Wire::Bytes([])) | (Form::PlainNumber, Wire::Number(0)) => {}
         (Form::Text, Wire::Bytes(bytes)) => {
             object.insert(name.into(), json!(text(bytes)?));
         }

@@ -126,7 +126,7 @@ pub(super) fn readiness_gates(pod: &Value, _: Timestamp) -> Value {
 mod tests {
     use super::*;
 
-    fn status_of(spec: Value, status: Value) -> Value {
+    fn status_of(spec: &Value, status: &Value) -> Value {
         super::status(
             &json!({"spec": spec, "status": status, "metadata": {}}),
             Timestamp::UNIX_EPOCH,
@@ -139,16 +139,16 @@ mod tests {
         let running = json!({"ready": true, "state": {"running": {}}});
         let done = json!({"state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
         let killed = json!({"state": {"terminated": {"exitCode": 137, "signal": 9}}});
-        assert_eq!(status_of(json!({}), json!({"phase": "Pending"})), "Pending");
-        let of = |statuses: Value| status_of(json!({}), json!({"phase": "Running", "containerStatuses": statuses}));
+        assert_eq!(status_of(&json!({}), &json!({"phase": "Pending"})), "Pending");
+        let of = |statuses: Value| status_of(&json!({}), &json!({"phase": "Running", "containerStatuses": statuses}));
         assert_eq!(of(json!([waiting])), "CrashLoopBackOff");
         assert_eq!(of(json!([running])), "Running");
         assert_eq!(of(json!([done, running])), "NotReady");
         assert_eq!(of(json!([killed])), "Signal:9");
         let init = json!({"phase": "Pending", "initContainerStatuses": [done, waiting]});
-        assert_eq!(status_of(json!({}), init), "Init:CrashLoopBackOff");
+        assert_eq!(status_of(&json!({}), &init), "Init:CrashLoopBackOff");
         let init = json!({"phase": "Pending", "initContainerStatuses": [done, running]});
-        assert_eq!(status_of(json!({"initContainers": [{}, {}]}), init), "Init:1/2");
+        assert_eq!(status_of(&json!({"initContainers": [{}, {}]}), &init), "Init:1/2");
     }
 
     #[test]

@@ -319,12 +319,12 @@ static EVENT: Table = Table::of(
 );
 
 static NEW_EVENT: Table = Table::of(
-    r#"
+    "
     deprecatedSource = {}
     deprecatedFirstTimestamp = null
     deprecatedLastTimestamp = null
     eventTime = null
-    "#,
+    ",
 );
 
 static WEBHOOKS: Table = Table::of(

@@ -320,11 +320,10 @@ pub(super) fn service(path: &str, spec: &Value, causes: Causes<'_>) {
     let ports = spec["ports"].as_array().map_or(&[][..], Vec::as_slice);
     let headless = spec["clusterIP"] == "None";
     match spec["type"].as_str() {
-        Some("ExternalName") => {
-            if is_empty(&spec["externalName"]) {
-                causes.push(Cause::required(format!("{path}.externalName"), ""));
-            }
+        Some("ExternalName") if is_empty(&spec["externalName"]) => {
+            causes.push(Cause::required(format!("{path}.externalName"), ""));
         }
+        Some("ExternalName") => {}
         _ if ports.is_empty() && !headless => causes.push(Cause::required(format!("{path}.ports"), "")),
         _ => {}
     }
