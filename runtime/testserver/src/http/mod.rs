@@ -194,6 +194,7 @@ impl Api {
             Some("finalize") if namespaces::is_namespace(&place.kind) => Err(Status::method_not_allowed()),
             Some("scale") if let Some(paths) = &place.version()?.scale => self.scale(call, &place, &name, paths).await,
             Some("status") if place.version()?.status => self.object(call, &place, &name, Scope::Status).await,
+            Some(_) if place.kind.custom => Err(Status::not_found(&place.kind, &name)),
             Some(other) => Err(unserved::subresource(&place.kind, other)),
         }
     }

@@ -1,7 +1,5 @@
 //! Requests for the number of replicas of an object.
 
-use std::sync::Arc;
-
 use http::{Method, Response};
 use serde_json::Value;
 
@@ -10,7 +8,7 @@ use crate::http::requests::Call;
 use crate::http::responses::{self, ResponseBody};
 use crate::http::writes::how;
 use crate::http::{Api, lock};
-use crate::kinds::{Kind, Scale};
+use crate::kinds::Scale;
 use crate::objects::patching::Patch;
 use crate::objects::scale::{Scaled, write};
 use crate::objects::writing::Scope;
@@ -45,8 +43,7 @@ impl Api {
                 Ok(responses::json(200, &scaled.scale))
             }
             Method::PATCH => {
-                let scales = scales_of(place);
-                let patch = Patch::parse(&call.content_type, &call.body, &scales.kind)?;
+                let patch = Patch::parse(&call.content_type, &call.body, &place.kind)?;
                 if patch.is_applied() {
                     return Err(Status::not_implemented("configurations that are applied to scales"));
                 }
@@ -55,7 +52,7 @@ impl Api {
                 let patched = how.clone();
                 let change = |current: &Value| {
                     let scale = Scaled::of(current, paths).map_err(internal)?.draft();
-                    let scale = patch.apply(&scale, &scales, &patched)?;
+                    let scale = patch.apply(&scale, place, &patched)?;
                     write(current, &scale, paths)
                 };
                 let (_, object) = self.change(call, place, name, how, change).await?;
@@ -85,20 +82,5 @@ fn check_identity(scale: &Value, name: &str, namespace: &str) -> Result<(), Stat
             "the namespace of the object does not match the namespace on the request",
         )),
         _ => Ok(()),
-    }
-}
-
-/// The place of scales of objects, whose kind is a built-in one.
-fn scales_of(place: &Place) -> Place {
-    let kind = Kind {
-        group: "autoscaling".into(),
-        kind: "Scale".into(),
-        custom: false,
-        ..Kind::clone(&place.kind)
-    };
-    Place {
-        kind: Arc::new(kind),
-        version: "v1".into(),
-        ..place.clone()
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
         return Value::Null;
     };
     match (column.kind.as_str(), value) {
-        ("string", Value::Null) => Value::Null,
+        ("string", Value::Null) => json!("<no value>"),
         ("string", Value::String(text)) => json!(text),
         ("string", Value::Number(number)) => json!(go::plain(number)),
         ("string", other) => json!(other.to_string()),
@@ -58,7 +58,7 @@ mod tests {
             ("string", ".list[0]", json!("{\"n\":\"a\"}")),
             ("string", ".float", json!("2.5")),
             ("string", ".flag", json!("true")),
-            ("string", ".none", Value::Null),
+            ("string", ".none", json!("<no value>")),
             ("string", ".missing", Value::Null),
             ("integer", ".float", json!(2)),
             ("integer", ".flag", Value::Null),

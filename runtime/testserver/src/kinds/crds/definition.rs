@@ -296,6 +296,18 @@ fn check_stored_versions(crd: &Value, causes: &mut Vec<Cause>) {
             message: "Invalid value: []string(nil): must have at least one stored version".into(),
         });
     }
+    let unknown = list(&crd["spec"]["versions"])
+        .iter()
+        .filter(|version| version["storage"] == true && !stored.is_empty() && !stored.contains(&version["name"]));
+    causes.extend(unknown.map(|version| Cause {
+        field: path.into(),
+        reason: "FieldValueInvalid",
+        message: format!(
+            "Invalid value: {}: must have the storage version {}",
+            texts_shown(stored),
+            text(&version["name"])
+        ),
+    }));
     for (index, version) in stored.iter().enumerate() {
         if !list(&crd["spec"]["versions"])
             .iter()

@@ -122,9 +122,8 @@ fn version_of(crd: &Value, version: &Value) -> Version {
     });
     let name = text(&version["name"]);
     let deprecation = || {
-        let (group, kind) = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
         let given = version["deprecationWarning"].as_str();
-        given.map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_owned)
+        given.map_or_else(|| deprecation(&crd["spec"], &name), str::to_owned)
     };
     let scale = &version["subresources"]["scale"];
     Version {
@@ -149,6 +148,20 @@ fn version_of(crd: &Value, version: &Value) -> Version {
         deprecation: (version["deprecated"] == true).then(deprecation),
         name,
     }
+}
+
+/// What is said of a version if its definition does not say it: which one should be used instead.
+fn deprecation(spec: &Value, name: &str) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (group, kind) = (text(&spec["group"]), text(&spec["names"]["kind"]));
+    let usable = list(&spec["versions"])
+        .iter()
+        .filter(|version| version["served"] == true && version["deprecated"] != true)
+        .map(|version| text(&version["name"]))
+        .filter(|other| priority(other) > priority(name));
+    let better = usable.max_by_key(|other| priority(other));
+    let instead = better.map_or_else(String::new, |better| format!("; use {group}/{better} {kind}"));
+    format!("{group}/{name} {kind} is deprecated{instead}")
 }
 
 /// Orders versions as the server prefers them: `v2`, `v1`, `v1beta1`, `v1alpha1`, then all other words.
