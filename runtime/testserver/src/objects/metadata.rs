@@ -73,13 +73,18 @@ pub(crate) fn tidy(metadata: &mut Map<String, Value>) {
     metadata.retain(|key, value| match value {
         Value::Null => false,
         Value::Object(map) => !map.is_empty(),
-        // Of managers, none is not the same as nothing said about them.
         Value::Array(list) => !list.is_empty() || key == "managedFields",
         Value::String(text) => !text.is_empty(),
         _ => true,
     });
     // Servers have long given up telling it.
     metadata.remove("selfLink");
+    // Of managers, none is not the same as nothing said about them; an empty entry outlives all tidying.
+    if let Some(Value::Array(list)) = metadata.get_mut("managedFields")
+        && list.is_empty()
+    {
+        list.push(json!({}));
+    }
     if let Some(Value::Array(list)) = metadata.get_mut("finalizers") {
         let mut seen = Vec::new();
         list.retain(|name| {

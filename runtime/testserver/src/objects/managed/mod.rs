@@ -83,14 +83,16 @@ impl Manager {
 
     /// The manager as conflicts name it.
     fn in_words(&self) -> String {
-        let mut words = format!("{:?}", self.name);
-        if !self.subresource.is_empty() {
-            words += &format!(" with subresource {:?}", self.subresource);
-        }
-        if !self.applies {
-            words += &format!(" using {}", self.version);
-        }
-        words
+        let subresource = match self.subresource.as_str() {
+            "" => String::new(),
+            name => format!(" with subresource {name:?}"),
+        };
+        let version = if self.applies {
+            String::new()
+        } else {
+            format!(" using {}", self.version)
+        };
+        format!("{:?}{subresource}{version}", self.name)
     }
 }
 

@@ -142,7 +142,7 @@ fn base(sent: Option<&Value>, stored: Option<&Value>, how: &How) -> Managers {
     if !subresource(how).is_empty() {
         return stored();
     }
-    if sent.is_some_and(|sent| *sent == json!([]) || *sent == json!([{}])) {
+    if sent.is_some_and(|sent| *sent == json!([{}])) {
         return Managers::default();
     }
     match Managers::parse(sent) {

@@ -13,7 +13,7 @@ use crate::kinds::Kind;
 use crate::objects::managed::applying;
 use crate::objects::metadata;
 use crate::objects::shapes::Shape;
-use crate::objects::writing::{How, metadata_of};
+use crate::objects::writing::{How, metadata_of, name_of};
 use crate::status::{Cause, Status};
 
 /// What the type of a body says that it is.
@@ -82,6 +82,7 @@ impl Patch {
             }
         };
         check_readable(&patched, &place.kind)?;
+        check_kind(&patched, place)?;
         Ok(patched)
     }
 
@@ -98,7 +99,10 @@ impl Patch {
 /// Routes of built-in kinds do not even know what patches there are.
 fn unknown_format(kind: &Kind) -> Status {
     if !kind.custom {
-        return Status::unsupported_media_type("415: Unsupported Media Type");
+        return Status {
+            details: json!({}),
+            ..Status::unsupported_media_type("415: Unsupported Media Type")
+        };
     }
     Status {
         details: Value::Null,
@@ -119,6 +123,29 @@ fn check_readable(patched: &Value, kind: &Kind) -> Result<(), Status> {
         return unreadable(&format!("Object 'Kind' is missing in '{patched}'"));
     }
     Ok(())
+}
+
+/// Whether a custom object is still what it was; of built-in ones the decoder sees to it.
+fn check_kind(patched: &Value, place: &Place) -> Result<(), Status> {
+    if !place.kind.custom {
+        return Ok(());
+    }
+    let mut causes = Vec::new();
+    for (field, wanted) in [("apiVersion", place.api_version()), ("kind", place.kind.kind.clone())] {
+        let given = patched[field].as_str().unwrap_or_default();
+        if given != wanted {
+            causes.push(Cause::invalid(field, &json!(given), &format!("must be {wanted}")));
+        }
+    }
+    if causes.is_empty() {
+        return Ok(());
+    }
+    // The refusal is about what the object claims to be.
+    let kind = Kind {
+        kind: patched["kind"].as_str().unwrap_or_default().into(),
+        ..Kind::clone(&place.kind)
+    };
+    Err(Status::invalid(&kind, &name_of(patched), &causes))
 }
 
 fn parse_merge(body: &[u8]) -> Result<Value, Status> {
