@@ -242,16 +242,24 @@ impl Store {
     /// Marks a kind as served again: its earlier life cannot be resumed.
     pub(crate) fn begin(&mut self, key: &Key) {
         if let Some(table) = self.tables.get_mut(key) {
-            table.history.clear();
-            table.forgotten = table.ended;
+            table.forgotten = table.forgotten.max(table.ended);
         }
     }
 
-    /// Forgets the history of all kinds.
+    /// Every change of an object that is still kept, compacted or not, oldest first.
+    pub(crate) fn history(&self, key: &Key, namespace: &str, name: &str) -> Vec<Arc<Change>> {
+        let wanted = path(namespace, name);
+        let changes = self.tables.get(key).into_iter().flat_map(|table| &table.history);
+        changes
+            .filter(|change| place(&change.object) == wanted)
+            .cloned()
+            .collect()
+    }
+
+    /// Makes all history useless for watches and lists.
     pub(crate) fn compact(&mut self) {
         self.compacted = self.version;
         for table in self.tables.values_mut() {
-            table.history.clear();
             table.forgotten = self.version;
         }
     }
@@ -289,7 +297,7 @@ impl Store {
         if table.history.len() > HISTORY
             && let Some(oldest) = table.history.pop_front()
         {
-            table.forgotten = oldest.version;
+            table.forgotten = table.forgotten.max(oldest.version);
         }
         table.changed.send_replace(version);
         self.changed.send_replace(version);

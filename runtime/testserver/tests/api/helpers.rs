@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use kopf_testserver::{Resource, Server};
+use kopf_testserver::{ChangeKind, Resource, Server};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -81,6 +81,32 @@ async fn waiting_ends_with_the_expected_state() {
         .await
         .unwrap();
     assert_eq!((start.elapsed(), gone), (Duration::from_secs(6), Value::Null));
+}
+
+#[test]
+fn the_history_of_an_object_is_whole() {
+    let server = server();
+    let who = |who: &str| json!({"spec": {"who": who}});
+    server.apply(greeting("hello")).unwrap();
+    server.apply(greeting("other")).unwrap();
+    server.patch(GREETINGS, Some("default"), "hello", who("eve")).unwrap();
+    server.faults().compact();
+    server.delete(GREETINGS, Some("default"), "hello").unwrap();
+    server.apply(greeting("hello")).unwrap();
+    let history = server.history(GREETINGS, Some("default"), "hello");
+    let brief: Vec<_> = history
+        .iter()
+        .map(|change| (change.kind, change.object["spec"]["who"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        brief,
+        [
+            (ChangeKind::Added, "bob"),
+            (ChangeKind::Modified, "eve"),
+            (ChangeKind::Deleted, "eve"),
+            (ChangeKind::Added, "bob"),
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]
