@@ -228,7 +228,7 @@ fn parse(group: &str, row: Value) -> Result<Check, String> {
         row["check"].as_str().unwrap_or("a check without a sentence")
     );
     let mut check: Check = serde_json::from_value(row).map_err(|error| format!("{title}: {error}"))?;
-    check.group = group.to_owned();
+    check.group = group.into();
     let newer = check.since > oldest();
     for (index, step) in check.steps.iter().enumerate() {
         if let Some(fault) = step.fault(newer) {

@@ -172,7 +172,8 @@ fn report(outcomes: &[Outcome], release: Option<&Release>) {
         ToString::to_string,
     );
     let text = lines.join("\n").replace("{version}", &version);
-    writeln!(std::io::stderr(), "\n{text}").unwrap();
+    let mut stderr = std::io::stderr();
+    writeln!(stderr, "\n{text}").unwrap();
 }
 
 impl fmt::Display for Count {

@@ -88,17 +88,13 @@ impl Normaliser {
         }
         let mut normal = String::new();
         let mut rest = text;
-        while !rest.is_empty() {
-            match rest.get(..36).filter(|start| is_uid(start)) {
-                Some(uid) => {
-                    normal += &format!("<uid {}>", ordinal(&mut self.uids, uid));
-                    rest = &rest[36..];
-                }
-                None => {
-                    let next = rest.chars().next().map_or(rest.len(), char::len_utf8);
-                    normal += &rest[..next];
-                    rest = &rest[next..];
-                }
+        while let Some(next) = rest.chars().next() {
+            if let Some(uid) = rest.get(..36).filter(|start| is_uid(start)) {
+                normal.extend(["<uid ", &ordinal(&mut self.uids, uid).to_string(), ">"]);
+                rest = &rest[36..];
+            } else {
+                normal.push(next);
+                rest = &rest[next.len_utf8()..];
             }
         }
         normal
