@@ -102,7 +102,10 @@ impl Call {
             return self.delete_query();
         }
         let options = self.json("DeleteOptions").map_err(|status| match status.code {
-            400 => Status::unexpected(format!("couldn't get version/kind; json parse error: {}", status.message)),
+            400 => Status::unexpected(format!(
+                "couldn't get version/kind; json parse error: {}",
+                status.message
+            )),
             _ => status,
         })?;
         if !matches!(options, Value::Object(_) | Value::Null) {
@@ -147,6 +150,12 @@ impl Call {
         }
         if query.has("dryRun") {
             options.insert("dryRun".into(), vec![query.get("dryRun")].into());
+        }
+        for field in ["uid", "resourceVersion"] {
+            if !query.get(field).is_empty() {
+                options.entry("preconditions").or_insert_with(|| serde_json::json!({}))[field] =
+                    query.get(field).into();
+            }
         }
         Ok(Value::Object(options))
     }

@@ -15,7 +15,7 @@ use crate::objects::identity::{check_identity, check_name};
 use crate::objects::managed::tracking;
 use crate::objects::patching::Patch;
 use crate::objects::scale::{self, Scaled};
-use crate::objects::writing::{Draft, How, Scope, metadata_of};
+use crate::objects::writing::{Draft, How, Scope, check_readable, metadata_of};
 use crate::status::{Cause, Status};
 
 /// How often a write is begun anew because its object has changed meanwhile, as in the real server.
@@ -43,6 +43,7 @@ impl Api {
         let how = how(call, scope, "UpdateOptions", Vec::new())?;
         let mut object = call.object(place)?;
         check_identity(place, &mut object)?;
+        check_readable(place, &object)?;
         check_name(name, &object["metadata"]["name"])?;
         if self.is_missing(place, name) {
             check_uid(place, name, &object, &Value::Null)?;

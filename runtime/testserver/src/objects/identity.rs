@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::cluster::Place;
+use crate::kinds::Kind;
 use crate::objects::metadata;
 use crate::objects::writing::{metadata_of, name_of};
 use crate::status::{Cause, Status};
@@ -17,23 +18,36 @@ pub(crate) fn check_identity(place: &Place, object: &mut Value) -> Result<(), St
         return Err(Status::bad_request(message));
     }
     metadata::check_shape(object)?;
+    for field in ["apiVersion", "kind"] {
+        match object.get(field) {
+            None | Some(Value::String(_)) => {}
+            Some(Value::Null) if !kind.custom => {}
+            Some(_) => {
+                let message = format!(
+                    "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse \
+                     error: json: cannot unmarshal into Go struct field .{field} of type string",
+                    kind.kind
+                );
+                return Err(Status::bad_request(message));
+            }
+        }
+    }
     if kind.custom && object["kind"].as_str().is_none_or(str::is_empty) {
         return Err(Status::bad_request(format!("Object 'Kind' is missing in '{object}'")));
     }
     for (field, wanted) in [("apiVersion", place.api_version()), ("kind", kind.kind.clone())] {
         match object.get(field).and_then(Value::as_str).unwrap_or_default() {
-            // Requests for built-in kinds may leave out what the path says already.
+            // Requests for built-in kinds may leave out what the path says already; of custom ones it is missed later.
             "" if !kind.custom => object[field] = json!(wanted),
+            "" => {}
             given if given == wanted => {}
             given if field == "apiVersion" => {
                 return Err(Status::bad_request(format!(
                     "the API version in the data ({given}) does not match the expected API version ({wanted})"
                 )));
             }
-            given if kind.custom => {
-                let cause = Cause::invalid("kind", &json!(given), &format!("must be {wanted}"));
-                return Err(Status::invalid(kind, &name_of(object), &[cause]));
-            }
+            // Validation tells.
+            _ if kind.custom => {}
             given => {
                 let version = &place.version;
                 let message = format!("{given} in version \"{version}\" cannot be handled as a {wanted}");
@@ -49,6 +63,35 @@ pub(crate) fn check_identity(place: &Place, object: &mut Value) -> Result<(), St
         ));
     }
     Ok(())
+}
+
+/// Whether a custom object claims to be of its kind, which is asked once it is known what it changes.
+pub(crate) fn check_type(place: &Place, object: &Value) -> Result<(), Status> {
+    if !place.kind.custom {
+        return Ok(());
+    }
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    if text("apiVersion").is_empty() {
+        let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+        let mut status = Status::new(500, "InternalError", format!("Internal error occurred: {why}"));
+        status.details = json!({"causes": [{"message": why}]});
+        return Err(status);
+    }
+    let mut causes = Vec::new();
+    for (field, wanted) in [("apiVersion", place.api_version()), ("kind", place.kind.kind.clone())] {
+        if text(field) != wanted {
+            causes.push(Cause::invalid(field, &json!(text(field)), &format!("must be {wanted}")));
+        }
+    }
+    if causes.is_empty() {
+        return Ok(());
+    }
+    // The refusal is about what the object claims to be.
+    let kind = Kind {
+        kind: text("kind").into(),
+        ..Kind::clone(&place.kind)
+    };
+    Err(Status::invalid(&kind, &name_of(object), &causes))
 }
 
 /// Whether an object has the name that its path says.

@@ -31,7 +31,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 
 /// Refuses metadata of a shape that no client library could read.
 pub(crate) fn check_shape(object: &Value) -> Result<(), Status> {
-    let Some(metadata) = object.get("metadata") else {
+    let Some(metadata) = object.get("metadata").filter(|metadata| !metadata.is_null()) else {
         return Ok(());
     };
     let Some(metadata) = metadata.as_object() else {
@@ -51,7 +51,7 @@ pub(crate) fn check_shape(object: &Value) -> Result<(), Status> {
     for field in ["labels", "annotations"] {
         match metadata.get(field) {
             None | Some(Value::Null) => {}
-            Some(Value::Object(map)) if map.values().all(Value::is_string) => {}
+            Some(Value::Object(map)) if map.values().all(|value| value.is_string() || value.is_null()) => {}
             Some(_) => return wrong(field, "map[string]string"),
         }
     }
@@ -70,6 +70,19 @@ pub(crate) fn check_shape(object: &Value) -> Result<(), Status> {
 
 /// Drops nulls and empty collections, which the server never stores in metadata.
 pub(crate) fn tidy(metadata: &mut Map<String, Value>) {
+    // A text that is null is an empty one.
+    for field in ["labels", "annotations"] {
+        for value in metadata
+            .get_mut(field)
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flatten()
+        {
+            if value.1.is_null() {
+                *value.1 = json!("");
+            }
+        }
+    }
     metadata.retain(|key, value| match value {
         Value::Null => false,
         Value::Object(map) => !map.is_empty(),

@@ -9,7 +9,7 @@ use crate::admission::configurations;
 use crate::cluster::{Cluster, Place};
 use crate::discovery::openapi;
 use crate::kinds::{addresses, crds, defaults, representations, rules};
-use crate::objects::identity::{check_identity, check_preconditions};
+use crate::objects::identity::{check_identity, check_preconditions, check_type};
 use crate::objects::managed::tracking;
 use crate::objects::{deletion, metadata, namespaces, scale};
 use crate::schema;
@@ -165,6 +165,7 @@ impl Cluster {
             object,
             warnings: Vec::new(),
         };
+        check_type(&draft.place, &draft.object)?;
         decode(&mut draft)?;
         tracking::track(&mut draft, &self.now())?;
         Ok(draft)
@@ -195,6 +196,7 @@ impl Cluster {
             warnings: Vec::new(),
         };
         restrain(&mut draft)?;
+        check_type(&draft.place, &draft.object)?;
         decode(&mut draft)?;
         tracking::track(&mut draft, &self.now())?;
         Ok(draft)
@@ -413,6 +415,11 @@ fn judge_unknown(draft: &mut Draft, unknown: &[String]) -> Result<(), Status> {
         _ => {}
     }
     Ok(())
+}
+
+/// Whether an object can be read as one of its kind.
+pub(crate) fn check_readable(place: &Place, object: &Value) -> Result<(), Status> {
+    form(place, None, &mut object.clone()).map_err(|why| cannot_be_handled(place, &why))
 }
 
 /// Gives an object the form of its kind again, after admission has changed it; otherwise, why it has none.

@@ -74,6 +74,11 @@ pub(crate) fn apply(
 }
 
 fn check_type(configuration: &Value, place: &Place, shape: Shape<'_>) -> Result<(), String> {
+    if configuration["kind"] != *place.kind.kind {
+        let about = about(configuration);
+        let (_, kind) = about.split_once("; ").unwrap_or_default();
+        return Err(format!("no corresponding type for {kind}"));
+    }
     typing::check(configuration, shape)?;
     if cfg!(feature = "openapi") && !place.kind.custom {
         let unknown = openapi::decode(place, &mut configuration.clone())?;

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use crate::cluster::Place;
 use crate::kinds::Kind;
+use crate::objects::identity::check_type;
 use crate::objects::managed::applying;
 use crate::objects::metadata;
 use crate::objects::shapes::Shape;
-use crate::objects::writing::{How, metadata_of, name_of};
+use crate::objects::writing::{How, form, metadata_of};
 use crate::status::{Cause, Status};
 
 /// What the type of a body says that it is.
@@ -76,23 +77,31 @@ impl Patch {
                 object
             }
             Format::Json => json::patch(current, &self.body)?,
-            Format::Strategic => strategic::patch(current, &self.body, Shape::of(place))?,
+            Format::Strategic => {
+                let mut object = strategic::patch(current, &self.body, Shape::of(place))?;
+                // The type that the result is read as does not depend on what the patch says.
+                for field in ["apiVersion", "kind"] {
+                    object[field] = current[field].clone();
+                }
+                object
+            }
             Format::Apply => {
                 return applying::apply(Some(current), configuration::parse(&self.body, place)?, place, how);
             }
         };
-        check_readable(&patched, &place.kind)?;
-        check_kind(&patched, place)?;
+        check_readable(&patched, current, place)?;
+        check_type(place, &patched)?;
         Ok(patched)
     }
 
     /// The object that a configuration makes where there is none.
     pub(crate) fn create(&self, place: &Place, name: &str, how: &How) -> Result<Value, Status> {
-        let mut configuration = configuration::parse(&self.body, place)?;
-        configuration::check_new(&configuration, place, name)?;
+        let configuration = configuration::parse(&self.body, place)?;
+        let mut object = applying::apply(None, configuration, place, how)?;
+        configuration::check_new(&object, place, name)?;
         // There is nothing that it could be the version of.
-        metadata_of(&mut configuration).remove("resourceVersion");
-        applying::apply(None, configuration, place, how)
+        metadata_of(&mut object).remove("resourceVersion");
+        Ok(object)
     }
 }
 
@@ -114,7 +123,8 @@ fn unknown_format(kind: &Kind) -> Status {
 }
 
 /// Whether the result of a patch can be read as an object at all.
-fn check_readable(patched: &Value, kind: &Kind) -> Result<(), Status> {
+fn check_readable(patched: &Value, current: &Value, place: &Place) -> Result<(), Status> {
+    let kind = &place.kind;
     let unreadable = |why: &str| Err(invalid_patch(&patched.to_string(), why));
     if let Err(fault) = metadata::check_shape(patched) {
         return unreadable(&fault.message);
@@ -122,43 +132,27 @@ fn check_readable(patched: &Value, kind: &Kind) -> Result<(), Status> {
     if !patched.is_object() || (kind.custom && patched["kind"].as_str().is_none_or(str::is_empty)) {
         return unreadable(&format!("Object 'Kind' is missing in '{patched}'"));
     }
-    Ok(())
-}
-
-/// Whether a custom object is still what it was; of built-in ones the decoder sees to it.
-fn check_kind(patched: &Value, place: &Place) -> Result<(), Status> {
-    if !place.kind.custom {
-        return Ok(());
+    let other =
+        |field: &str, wanted: &str| !matches!(patched[field].as_str(), None | Some("")) && patched[field] != *wanted;
+    if !kind.custom && (other("kind", &kind.kind) || other("apiVersion", &place.api_version())) {
+        let (kind, version) = (&patched["kind"], &patched["apiVersion"]);
+        return unreadable(&format!("no kind {kind} is registered for version {version} in scheme"));
     }
-    let mut causes = Vec::new();
-    for (field, wanted) in [("apiVersion", place.api_version()), ("kind", place.kind.kind.clone())] {
-        let given = patched[field].as_str().unwrap_or_default();
-        if given != wanted {
-            causes.push(Cause::invalid(field, &json!(given), &format!("must be {wanted}")));
-        }
-    }
-    if causes.is_empty() {
-        return Ok(());
-    }
-    // The refusal is about what the object claims to be.
-    let kind = Kind {
-        kind: patched["kind"].as_str().unwrap_or_default().into(),
-        ..Kind::clone(&place.kind)
-    };
-    Err(Status::invalid(&kind, &name_of(patched), &causes))
+    form(place, Some(current), &mut patched.clone()).or_else(|why| unreadable(&why))
 }
 
 fn parse_merge(body: &[u8]) -> Result<Value, Status> {
     match serde_json::from_slice(body) {
         Ok(patch @ Value::Object(_)) => Ok(patch),
-        Ok(patch @ Value::Array(_)) => {
-            // The patch replaces the object, which then is none.
-            let detail = "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of \
-                          type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; \
-                          Kind string \"json:\\\"kind,omitempty\\\"\" }";
-            Err(invalid_patch(&patch.to_string(), detail))
+        Ok(Value::Null) => Err(Status::bad_request("Invalid JSON Patch")),
+        Ok(other) => {
+            let fault = not_a("map[string]interface {}", &other);
+            Err(Status::bad_request(format!("error decoding patch: {fault}")))
         }
-        _ => Err(Status::bad_request("Invalid JSON Patch")),
+        Err(error) => Err(Status::bad_request(format!(
+            "error decoding patch: {}",
+            no_json(&error).message
+        ))),
     }
 }
 
