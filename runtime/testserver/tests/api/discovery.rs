@@ -1,6 +1,9 @@
 use serde_json::{Value, json};
 
-use crate::support::{get, send, server};
+use kopf_testserver::Resource;
+use tower::Service as _;
+
+use crate::support::{get, request, send, server};
 
 fn find<'a>(list: &'a Value, name: &str) -> &'a Value {
     list.as_array()
@@ -66,7 +69,6 @@ async fn unknown_paths_are_not_found() {
         "/apis/none.example.com",
         "/apis/demo.example.com/v9",
         "/apis/demo.example.com/v1/nothing",
-        "/openapi/v2",
         "/",
     ] {
         assert_eq!(get(&server, path).await, (404, json!("404 page not found\n")), "{path}");
@@ -104,4 +106,25 @@ async fn the_server_is_healthy_and_permissive() {
         (code, &review["status"], &review["spec"]),
         (201, &json!({"allowed": true}), &spec)
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_of_discovery_comes_once_until_it_changes() {
+    let server = server();
+    let ask = async |tag: &str| {
+        let mut request = request("GET", "/apis", "", "");
+        let form = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+        request.headers_mut().insert("accept", form.parse().unwrap());
+        request.headers_mut().insert("if-none-match", tag.parse().unwrap());
+        let response = server.service().call(request).await.unwrap();
+        let tag = response.headers()["etag"].to_str().unwrap().to_owned();
+        (response.status().as_u16(), tag)
+    };
+    let (code, tag) = ask("none").await;
+    assert_eq!((code, ask(&tag).await), (200, (304, tag.clone())));
+    let crds = Resource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    let names = json!({"spec": {"names": {"shortNames": ["other"]}}});
+    server.patch(crds, None, "greetings.demo.example.com", names).unwrap();
+    let (code, other) = ask(&tag).await;
+    assert!(code == 200 && other != tag, "{code} {other}");
 }
