@@ -202,10 +202,14 @@ impl Status {
     }
 
     pub(crate) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        let texts: Vec<_> = causes
-            .iter()
-            .map(|cause| format!("{}: {}", cause.field, cause.message))
-            .collect();
+        let mut texts: Vec<String> = Vec::new();
+        for cause in causes {
+            let text = format!("{}: {}", cause.field, cause.message);
+            // What several validations found is told once.
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
         let text = if texts.len() == 1 {
             texts.concat()
         } else {

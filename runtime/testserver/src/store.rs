@@ -1,5 +1,6 @@
 //! The objects, their versions and the history of their changes; no HTTP, no clock of its own.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -60,6 +61,8 @@ struct Table {
     history: VecDeque<Arc<Change>>,
     /// Changes up to this version are forgotten.
     forgotten: u64,
+    /// The version at which the kind began to be served, last: nobody could watch it before.
+    begun: u64,
     /// The version at which the kind ceased to be served, last.
     ended: u64,
     changed: watch::Sender<u64>,
@@ -154,7 +157,7 @@ impl Store {
         let range = (start, Bound::Unbounded);
         let earlier: Vec<_> = undone
             .range(range.clone())
-            .filter_map(|(path, object)| Some((path.clone(), (*object)?)))
+            .filter_map(|(path, object)| Some((Cow::<str>::Owned(path.clone()), (*object)?)))
             .collect();
         let current = table
             .into_iter()
@@ -163,9 +166,11 @@ impl Store {
         let mut current = current.peekable();
         let mut earlier = earlier.into_iter().peekable();
         let merged = std::iter::from_fn(move || match (current.peek(), earlier.peek()) {
-            (Some((one, _)), Some((other, _))) if other < *one => earlier.next(),
+            (Some((one, _)), Some((other, _))) if other.as_ref() < one.as_str() => earlier.next(),
             (None, _) => earlier.next(),
-            _ => current.next().map(|(path, object)| (path.clone(), object)),
+            _ => current
+                .next()
+                .map(|(path, object)| (Cow::Borrowed(path.as_str()), object)),
         });
         let within = merged.take_while(move |(path, _)| path.starts_with(&prefix));
         Ok(within.map(|(_, object)| object))
@@ -210,7 +215,7 @@ impl Store {
                 })
             };
         };
-        if after < table.forgotten {
+        if after < table.forgotten.max(table.begun) {
             return Err(TooOld);
         }
         let start = table.history.partition_point(|change| change.version <= after);
@@ -239,11 +244,10 @@ impl Store {
         self.changed.send_replace(version);
     }
 
-    /// Marks a kind as served again: its earlier life cannot be resumed.
+    /// Marks a kind as served from now on: an earlier life of it cannot be resumed.
     pub(crate) fn begin(&mut self, key: &Key) {
-        if let Some(table) = self.tables.get_mut(key) {
-            table.forgotten = table.forgotten.max(table.ended);
-        }
+        let version = self.version;
+        self.table(key).begun = version;
     }
 
     /// Every change of an object that is still kept, compacted or not, oldest first.
@@ -275,6 +279,7 @@ impl Store {
             objects: BTreeMap::new(),
             history: VecDeque::new(),
             forgotten,
+            begun: 0,
             ended: 0,
             changed: watch::Sender::new(0),
         })

@@ -123,7 +123,7 @@ impl Api {
         // Warnings come with refusals too.
         let mut response = answer.unwrap_or_else(|status| responses::refused(&status, false));
         responses::add_warnings(&mut response, &call.warnings.all());
-        let response = negotiation::reformat(response, call.format).await;
+        let response = negotiation::reformat(response, call.format, call.is_indented() && wanted.verb != "watch").await;
         response.map_err(|error| Status::new(500, "InternalError", error.to_string()))
     }
 

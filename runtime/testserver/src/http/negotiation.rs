@@ -82,22 +82,29 @@ pub(crate) fn negotiate(accept: &str, watch: bool, include: &str) -> Result<(For
     Err(Status::not_acceptable(message))
 }
 
-/// An answer in another format than JSON; streams and plain texts stay as they are.
-pub(crate) async fn reformat(response: Response<ResponseBody>, format: Format) -> io::Result<Response<ResponseBody>> {
+/// An answer in another format than JSON on one line; streams and plain texts stay as they are.
+pub(crate) async fn reformat(
+    response: Response<ResponseBody>,
+    format: Format,
+    indented: bool,
+) -> io::Result<Response<ResponseBody>> {
     let is_json = response
         .headers()
         .get(CONTENT_TYPE)
         .is_some_and(|value| value == "application/json");
-    if format == Format::Json || !is_json {
+    if (format == Format::Json && !indented) || !is_json {
         return Ok(response);
     }
     let (mut parts, body) = response.into_parts();
     let body = body.collect().await?.to_bytes();
     let value: Value = serde_json::from_slice(&body)?;
-    let text = serde_yaml::to_string(&value).map_err(io::Error::other)?;
-    parts
-        .headers
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/yaml"));
+    let text = if format == Format::Json {
+        format!("{value:#}")
+    } else {
+        let yaml = HeaderValue::from_static("application/yaml");
+        parts.headers.insert(CONTENT_TYPE, yaml);
+        serde_yaml::to_string(&value).map_err(io::Error::other)?
+    };
     parts.headers.remove(CONTENT_LENGTH);
     let body = Full::new(Bytes::from(text))
         .map_err(|never| match never {})

@@ -74,6 +74,14 @@ impl Call {
         self.unacceptable.clone().map_or(Ok(()), Err)
     }
 
+    /// Whether the answer is to be written for people: when they ask for it, or seem to sit there themselves.
+    pub(crate) fn is_indented(&self) -> bool {
+        match self.query.get("pretty") {
+            "" => ["curl", "Wget", "Mozilla/5.0"].iter().any(|tool| self.user_agent.starts_with(tool)),
+            wanted => matches!(wanted, "1" | "t" | "T" | "true" | "True" | "TRUE"),
+        }
+    }
+
     /// How the request wants to write.
     pub(crate) fn how(&self, scope: Scope) -> Result<How, Status> {
         let validation = FieldValidation::parse(self.query.get("fieldValidation"))?;

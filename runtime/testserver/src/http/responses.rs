@@ -113,6 +113,10 @@ pub(crate) fn page(place: &Place, page: &Page, shape: Shape, now: Timestamp) -> 
     Ok(match shape {
         Shape::Whole => {
             let bare = !place.kind.custom;
+            if place.kind.custom && page.token.is_none() {
+                // Lists of custom objects say so even when nothing is left.
+                metadata["continue"] = json!("");
+            }
             let items = objects.map(|object| Item { object, bare }).collect();
             let list = List {
                 api_version: &whole,

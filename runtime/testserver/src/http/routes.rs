@@ -127,11 +127,8 @@ pub(crate) fn attributes(route: Option<&Route>, method: &Method, path: &str, que
         // A collection that is limited to one name counts as that object.
         let fields = query.get("fieldSelector").split(',');
         let named = fields.filter_map(|field| field.strip_prefix("metadata.name="));
-        name = named
-            .map(|name| name.trim_start_matches('='))
-            .next()
-            .unwrap_or_default()
-            .to_owned();
+        let mut named = named.map(|name| name.trim_start_matches('='));
+        named.next().unwrap_or_default().clone_into(&mut name);
     }
     let is_namespace = target.group.is_empty() && target.plural == "namespaces";
     Attributes {

@@ -219,7 +219,10 @@ impl Cluster {
         if let Some(old) = current.as_deref().map(|current| &current["metadata"])
             && let Some(old) = old.as_object().filter(|old| old.contains_key("deletionTimestamp"))
         {
-            causes.extend(metadata::new_finalizers(old, metadata));
+            // Two validations find this: the one of all objects, and the one of the kind.
+            let added = metadata::new_finalizers(old, metadata);
+            causes.extend(added.clone());
+            causes.extend(added);
         }
         if namespaces::is_namespace(&kind) {
             if current.is_none() {
@@ -324,8 +327,12 @@ impl Cluster {
         let kind = Arc::clone(&place.kind);
         let stored = self.store.get(&kind.key(), &place.namespace, &name);
         let Some(current) = current else {
-            if stored.is_some() {
-                return Err(Status::already_exists(&kind, &name));
+            if let Some(stored) = stored {
+                let mut status = Status::already_exists(&kind, &name);
+                if deletion::is_deleted(stored) {
+                    status.message = format!("object is being deleted: {}", status.message);
+                }
+                return Err(status);
             }
             if how.dry_run {
                 return Ok(Some(Arc::new(object)));

@@ -26,7 +26,7 @@ async fn a_list_says_what_it_is_and_when_it_was() {
     );
     assert_eq!(
         list["metadata"],
-        json!({"resourceVersion": object["metadata"]["resourceVersion"]})
+        json!({"resourceVersion": object["metadata"]["resourceVersion"], "continue": ""})
     );
     assert_eq!(list["items"], json!([object]));
     let (_, list) = get(&server, "/api/v1/namespaces").await;
@@ -100,7 +100,7 @@ async fn pages_show_the_state_of_the_first_one() {
     assert_eq!((names(&second), names(&third)), (vec!["c", "d"], vec!["e"]));
     assert_eq!(
         third["metadata"],
-        json!({"resourceVersion": first["metadata"]["resourceVersion"]})
+        json!({"resourceVersion": first["metadata"]["resourceVersion"], "continue": ""})
     );
 
     server.faults().compact();
