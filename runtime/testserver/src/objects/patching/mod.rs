@@ -73,7 +73,9 @@ impl Patch {
         let patched = match self.format {
             Format::Merge => {
                 let mut object = current.clone();
-                json_patch::merge(&mut object, &parse_merge(&self.body)?);
+                let mut patch = parse_merge(&self.body)?;
+                drop_nulls_in_lists(&mut patch, false);
+                json_patch::merge(&mut object, &patch);
                 object
             }
             Format::Json => json::patch(current, &self.body)?,
@@ -153,6 +155,18 @@ fn parse_merge(body: &[u8]) -> Result<Value, Status> {
             "error decoding patch: {}",
             no_json(&error).message
         ))),
+    }
+}
+
+/// Lists replace lists, and yet nulls in their objects mean absence.
+fn drop_nulls_in_lists(value: &mut Value, within: bool) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| drop_nulls_in_lists(item, true)),
+        Value::Object(fields) => {
+            fields.retain(|_, value| !(within && value.is_null()));
+            fields.values_mut().for_each(|value| drop_nulls_in_lists(value, within));
+        }
+        _ => {}
     }
 }
 
