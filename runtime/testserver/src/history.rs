@@ -29,7 +29,7 @@ pub struct Change {
 
 impl Server {
     /// Every change of the objects of this name, oldest first, in the version asked for. It does not end with
-    /// [compaction](crate::Faults::compact), but with the 20,000th later change of the kind.
+    /// [compaction](crate::Faults::compact), but with the 10,000th later change of the kind.
     pub fn history(&self, resource: Resource<'_>, namespace: Option<&str>, name: &str) -> Vec<Change> {
         let cluster = lock(&self.api.cluster);
         let Ok(place) = place(&cluster, resource, namespace) else {

@@ -125,7 +125,7 @@ impl Status {
             code,
             reason: reason.into(),
             message: message.into(),
-            details: json!({}),
+            details: Value::Null,
             continues: None,
         }
     }
@@ -266,17 +266,11 @@ impl Status {
 
     /// A failure that the server has no reason for.
     pub(crate) fn unexpected(message: impl Into<String>) -> Self {
-        Self {
-            details: Value::Null,
-            ..Self::new(500, "", message)
-        }
+        Self::new(500, "", message)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Self {
-            details: Value::Null,
-            ..Self::new(400, "BadRequest", message)
-        }
+        Self::new(400, "BadRequest", message)
     }
 
     /// An option of a query whose value is none of the supported ones.
@@ -291,18 +285,15 @@ impl Status {
     }
 
     pub(crate) fn expired(message: impl Into<String>) -> Self {
-        Self {
-            details: Value::Null,
-            ..Self::new(410, "Expired", message)
-        }
+        Self::new(410, "Expired", message)
     }
 
     pub(crate) fn method_not_allowed() -> Self {
-        Self::new(
-            405,
-            "MethodNotAllowed",
-            "the server does not allow this method on the requested resource",
-        )
+        let message = "the server does not allow this method on the requested resource";
+        Self {
+            details: json!({}),
+            ..Self::new(405, "MethodNotAllowed", message)
+        }
     }
 
     /// What cannot be done with a custom kind by any path.
@@ -315,17 +306,11 @@ impl Status {
     }
 
     pub(crate) fn not_acceptable(message: impl Into<String>) -> Self {
-        Self {
-            details: Value::Null,
-            ..Self::new(406, "NotAcceptable", message)
-        }
+        Self::new(406, "NotAcceptable", message)
     }
 
     pub(crate) fn unsupported_media_type(message: impl Into<String>) -> Self {
-        Self {
-            details: Value::Null,
-            ..Self::new(415, "UnsupportedMediaType", message)
-        }
+        Self::new(415, "UnsupportedMediaType", message)
     }
 
     pub(crate) fn not_implemented(what: &str) -> Self {

@@ -12,7 +12,7 @@ use crate::kinds::Key;
 use crate::owners::Owners;
 
 /// How many changes of one kind can be replayed. A watcher that falls further behind gets "too old", as in a cluster.
-const HISTORY: usize = 20_000;
+const HISTORY: usize = 10_000;
 
 /// What happened to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

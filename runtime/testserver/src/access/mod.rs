@@ -148,6 +148,7 @@ fn forbidden(user: &User, wanted: &Attributes, reason: &str) -> Status {
         message = format!("{message}: {reason}");
     }
     let mut status = Status::new(403, "Forbidden", message);
+    status.details = json!({});
     for (field, value) in [
         ("name", &wanted.name),
         ("group", &wanted.group),

@@ -85,7 +85,7 @@ async fn bad_patches_are_told_apart() {
     for (content_type, body, code) in [
         (MERGE, "null", 400),
         (MERGE, "{", 400),
-        (MERGE, "[]", 422),
+        (MERGE, "[]", 400),
         (MERGE, r#"{"metadata": null}"#, 400),
         (MERGE, r#"{"metadata": {"name": "other"}}"#, 400),
         (MERGE, r#"{"metadata": {"uid": "other"}}"#, 422),
