@@ -102,10 +102,6 @@ pub(crate) fn object(
 
 pub(crate) fn page(place: &Place, page: &Page, shape: Shape, now: Timestamp) -> Result<Response<ResponseBody>, Status> {
     let mut metadata = json!({"resourceVersion": page.version.to_string()});
-    if place.kind.custom && shape == Shape::Whole {
-        // Lists without a type of their own keep the empty field.
-        metadata["continue"] = json!("");
-    }
     if let Some(token) = &page.token {
         metadata["continue"] = json!(token);
     }
