@@ -114,6 +114,14 @@ fn subresources(kind: &Kind, version: &str) -> Vec<Subresource> {
         return all;
     };
     let changed = &["get", "patch", "update"];
+    if served.status {
+        all.push(Subresource {
+            name: "status",
+            kind: kind.kind.clone(),
+            of: None,
+            verbs: changed,
+        });
+    }
     if served.scale.is_some() {
         all.push(Subresource {
             name: "scale",
@@ -122,13 +130,8 @@ fn subresources(kind: &Kind, version: &str) -> Vec<Subresource> {
             verbs: changed,
         });
     }
-    if served.status {
-        all.push(Subresource {
-            name: "status",
-            kind: kind.kind.clone(),
-            of: None,
-            verbs: changed,
-        });
+    if !kind.custom {
+        all.sort_by_key(|subresource| subresource.name);
     }
     if kind.group.is_empty() && kind.plural == "serviceaccounts" {
         all.push(Subresource {

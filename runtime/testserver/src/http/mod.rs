@@ -1,6 +1,7 @@
 //! From requests to calls of the cluster, and from their outcomes to responses; nothing more.
 
 mod collections;
+mod duplicates;
 pub(crate) mod listen;
 mod negotiation;
 mod objects;

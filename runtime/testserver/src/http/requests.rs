@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::access::User;
 use crate::cluster::Place;
+use crate::http::duplicates::duplicates;
 use crate::http::negotiation::{Format, Shape, TYPES, negotiate};
 use crate::http::protobuf;
 use crate::http::routes::Query;
@@ -86,11 +87,14 @@ impl Call {
     pub(crate) fn how(&self, scope: Scope) -> Result<How, Status> {
         let validation = FieldValidation::parse(self.query.get("fieldValidation"))?;
         let manager = tracking::manager(self.query.get("fieldManager"), &self.user_agent);
+        let whole = matches!(self.method, Method::POST | Method::PUT);
+        let duplicates = if whole { duplicates(&self.body) } else { Vec::new() };
         Ok(How {
             scope,
             dry_run: self.dry_run()?,
             validation,
             manager,
+            duplicates,
             force: self.query.flag("force"),
             ..How::default()
         })

@@ -41,7 +41,7 @@ impl Scope {
     }
 }
 
-/// What becomes of fields that the schema does not know; they are pruned in any case.
+/// What becomes of fields that the schema does not know, or that come twice; they are pruned in any case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -74,6 +74,8 @@ pub(crate) struct How {
     /// Everything but storing.
     pub(crate) dry_run: bool,
     pub(crate) validation: FieldValidation,
+    /// Paths of fields that the request has more than once.
+    pub(crate) duplicates: Vec<String>,
     /// Who manages the fields that are written; empty for the set-up of a test.
     pub(crate) manager: String,
     /// Whether a configuration is applied, which settles who manages its fields.
@@ -400,25 +402,27 @@ impl Cluster {
 pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
     configurations::check_form(&draft.place.kind, &mut draft.object)?;
     let unknown = openapi::decode(&draft.place, &mut draft.object);
-    let unknown = unknown.map_err(|fault| cannot_be_handled(&draft.place, &fault))?;
-    judge_unknown(draft, &unknown)?;
+    let mut unknown = unknown.map_err(|fault| cannot_be_handled(&draft.place, &fault))?;
     // What is filled in here belongs to who writes, unlike what is decided later.
     defaults::complete(&draft.place, draft.current.as_deref(), &mut draft.object);
-    let Some(schema) = &draft.place.version()?.schema else {
-        return Ok(());
-    };
-    let unknown = schema::decode(schema, &mut draft.object);
-    let unknown = unknown.map_err(|cause| cannot_be_handled(&draft.place, &cause.to_string()))?;
-    judge_unknown(draft, &unknown)
+    if let Some(schema) = &draft.place.version()?.schema {
+        let pruned = schema::decode(schema, &mut draft.object);
+        unknown.extend(pruned.map_err(|cause| cannot_be_handled(&draft.place, &cause.to_string()))?);
+    }
+    judge(draft, &unknown)
 }
 
-/// Unknown fields are gone in any case; whether that is worth a word, is up to the request.
-fn judge_unknown(draft: &mut Draft, unknown: &[String]) -> Result<(), Status> {
+/// Fields that are unknown or come twice are gone in any case; whether that is worth a word, is up to the request.
+fn judge(draft: &mut Draft, unknown: &[String]) -> Result<(), Status> {
+    let duplicates = draft.how.duplicates.iter().map(|path| format!("duplicate field {path:?}"));
+    let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
+    let words: Vec<_> = duplicates.chain(unknown).collect();
     match draft.how.validation {
-        FieldValidation::Strict if !unknown.is_empty() => return Err(unknown_fields(&draft.place, unknown)),
-        FieldValidation::Warn => draft
-            .warnings
-            .extend(unknown.iter().map(|path| format!("unknown field {path:?}"))),
+        FieldValidation::Strict if !words.is_empty() => {
+            let why = format!("strict decoding error: {}", words.join(", "));
+            return Err(cannot_be_handled(&draft.place, &why));
+        }
+        FieldValidation::Warn => draft.warnings.extend(words),
         _ => {}
     }
     Ok(())
@@ -467,11 +471,6 @@ fn restrain(draft: &mut Draft) -> Result<(), Status> {
     metadata.insert("resourceVersion".into(), current["metadata"]["resourceVersion"].clone());
     metadata::tidy(metadata);
     Ok(())
-}
-
-fn unknown_fields(place: &Place, paths: &[String]) -> Status {
-    let fields: Vec<_> = paths.iter().map(|path| format!("unknown field {path:?}")).collect();
-    cannot_be_handled(place, &format!("strict decoding error: {}", fields.join(", ")))
 }
 
 fn cannot_be_handled(place: &Place, why: &str) -> Status {

@@ -210,3 +210,25 @@ async fn embedded_resources_and_open_parts_are_not_pruned() {
         })
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_served_of_definitions_is_said() {
+    let server = kopf_testserver::Server::new();
+    let mut webhook = crd();
+    webhook["spec"]["conversion"] = json!({
+        "strategy": "Webhook",
+        "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com/convert"}},
+    });
+    let (code, status) = send(&server, "POST", CRDS, "application/json", webhook).await;
+    assert_eq!((code, &status["reason"]), (501, &json!("NotImplemented")));
+
+    let mut rules = crd();
+    let schema = &mut rules["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    schema["properties"]["spec"]["x-kubernetes-validations"] = json!([{"rule": "self.who != 'eve'"}]);
+    let (code, status) = send(&server, "POST", CRDS, "application/json", rules).await;
+    if cfg!(feature = "cel") {
+        assert_eq!(code, 201, "{status}");
+    } else {
+        assert_eq!((code, &status["reason"]), (501, &json!("NotImplemented")));
+    }
+}
