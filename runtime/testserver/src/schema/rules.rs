@@ -46,11 +46,8 @@ pub(super) fn append(schema: &Value, object: &Value, old: Option<&Value>, ratche
 /// Why an expression cannot be compiled, if so.
 pub(crate) fn compile_fault(expression: &str) -> Option<String> {
     let compiled = compile_schema(&json!({"x-kubernetes-validations": [{"rule": expression}]}));
-    let fault = compiled
-        .compilation_errors()
-        .first()
-        .map(|error| format!("compilation failed: {error}"));
-    fault
+    let faults = compiled.compilation_errors();
+    Some(format!("compilation failed: {}", faults.first()?))
 }
 
 fn has_rules(schema: &Value) -> bool {
@@ -238,7 +235,7 @@ mod tests {
         causes.into_iter().map(|cause| cause.to_string()).collect()
     }
 
-    fn spec(rules: Value) -> Value {
+    fn spec(rules: &Value) -> Value {
         json!({"type": "object", "properties": {"spec": {
             "type": "object", "x-kubernetes-validations": rules,
             "properties": {"min": {"type": "integer"}, "max": {"type": "integer"}, "name": {"type": "string"}},
@@ -270,13 +267,13 @@ mod tests {
                 "spec: Required value: m",
             ),
         ] {
-            assert_eq!(faults(&spec(json!([rule])), &object, None), [told]);
+            assert_eq!(faults(&spec(&json!([rule])), &object, None), [told]);
         }
     }
 
     #[test]
     fn transitions_need_something_before() {
-        let schema = spec(json!([{"rule": "self.min >= oldSelf.min", "message": "must grow"}]));
+        let schema = spec(&json!([{"rule": "self.min >= oldSelf.min", "message": "must grow"}]));
         let object = |min: i64| json!({"spec": {"min": min}});
         assert_eq!(faults(&schema, &object(1), None), Vec::<String>::new());
         assert_eq!(faults(&schema, &object(2), Some(&object(1))), Vec::<String>::new());
@@ -291,7 +288,7 @@ mod tests {
         let rule = json!([{
             "rule": "!oldSelf.hasValue() || oldSelf.value().min == self.min", "message": "fixed", "optionalOldSelf": true,
         }]);
-        let schema = spec(rule);
+        let schema = spec(&rule);
         let object = |min: i64| json!({"spec": {"min": min}});
         assert_eq!(faults(&schema, &object(1), None), Vec::<String>::new());
         assert_eq!(faults(&schema, &object(1), Some(&object(1))), Vec::<String>::new());
@@ -299,7 +296,7 @@ mod tests {
             faults(&schema, &object(1), Some(&object(2))),
             ["spec: Invalid value: \"object\": fixed"]
         );
-        let first = spec(json!([{"rule": "oldSelf.hasValue()", "message": "not new", "optionalOldSelf": true}]));
+        let first = spec(&json!([{"rule": "oldSelf.hasValue()", "message": "not new", "optionalOldSelf": true}]));
         assert_eq!(
             faults(&first, &object(1), None),
             ["spec: Invalid value: \"object\": not new"]
@@ -308,7 +305,7 @@ mod tests {
 
     #[test]
     fn what_did_not_change_is_tolerated() {
-        let schema = spec(json!([{"rule": "self.min <= self.max", "message": "too big"}]));
+        let schema = spec(&json!([{"rule": "self.min <= self.max", "message": "too big"}]));
         let old = json!({"spec": {"min": 2, "max": 1}, "other": 1});
         assert_eq!(
             faults(&schema, &json!({"spec": {"min": 2, "max": 1}}), Some(&old)),
@@ -351,7 +348,7 @@ mod tests {
 
     #[test]
     fn other_faults_come_first() {
-        let schema = spec(json!([{"rule": "self.min <= self.max"}]));
+        let schema = spec(&json!([{"rule": "self.min <= self.max"}]));
         let mut causes = vec![Cause::required("spec.min", "")];
         append(&schema, &json!({"spec": {}}), None, false, &mut causes);
         assert_eq!(causes[1].field, "<nil>");
