@@ -95,6 +95,7 @@ fn description(operator: &Operator) -> String {
 
 /// Which of the optional dependencies the project's own code names.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a crate that may be named or not")]
 struct Crates {
     serde: bool,
     serde_json: bool,

@@ -18,6 +18,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
 
 /// What requests are about.
+#[expect(clippy::struct_field_names, reason = "`kind` is the API's own word")]
 pub(crate) struct Kind {
     pub(crate) plural: &'static str,
     kind: &'static str,

@@ -47,10 +47,10 @@ mod with_cel {
     /// Refuses what is correct but cannot be answered here.
     pub(crate) fn check_served(condition: &MatchCondition) -> Result<(), Status> {
         let program = Program::compile(&condition.expression);
-        match program.is_ok_and(|program| program.references().has_variable("authorizer")) {
-            true => Err(Status::not_implemented("match conditions that ask the authorizer")),
-            false => Ok(()),
+        if program.is_ok_and(|program| program.references().has_variable("authorizer")) {
+            return Err(Status::not_implemented("match conditions that ask the authorizer"));
         }
+        Ok(())
     }
 
     /// The fault of an expression.
