@@ -158,13 +158,14 @@ impl Step {
         format!("step {}, {what}", index + 1)
     }
 
-    /// Pointers to what is not compared.
+    /// Pointers to what is not compared, later items of a list first, since earlier ones move them when removed.
     pub(crate) fn ignored(&self) -> impl Iterator<Item = &str> {
         let messages: &[&str] = match self.wording {
             Some(_) => &["/message", "/details/causes/*/message", "/*/object/message"],
             None => &[],
         };
-        self.ignore.keys().map(String::as_str).chain(messages.iter().copied())
+        let ignored = self.ignore.keys().rev().map(String::as_str);
+        ignored.chain(messages.iter().copied())
     }
 
     fn fault(&self, newer: bool) -> Option<&'static str> {

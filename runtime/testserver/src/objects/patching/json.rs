@@ -1,7 +1,7 @@
 //! JSON patches, with the habits of the real server's implementation: negative indices count from the end, and a
 //! missing value is null.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::objects::patching::{no_json, not_a};
 use crate::status::Status;
@@ -35,7 +35,10 @@ pub(super) fn patch(current: &Value, body: &[u8]) -> Result<Value, Status> {
     let mut object = current.clone();
     for operation in &operations {
         // The server does not say which operation failed, nor why.
-        perform(&mut object, operation).map_err(|Failed| Status::of_code(422))?;
+        perform(&mut object, operation).map_err(|Failed| Status {
+            details: json!({}),
+            ..Status::of_code(422)
+        })?;
     }
     Ok(object)
 }
@@ -158,8 +161,6 @@ fn unescape(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[track_caller]
