@@ -236,7 +236,10 @@ impl Status {
 
     /// Options of a request that do not hold.
     pub(crate) fn invalid_options(options: &str, causes: &[Cause]) -> Self {
-        let texts: Vec<_> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let texts: Vec<_> = causes
+            .iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message))
+            .collect();
         let text = if texts.len() == 1 {
             texts.concat()
         } else {
@@ -271,17 +274,6 @@ impl Status {
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
-    }
-
-    /// An option of a query whose value is none of the supported ones.
-    pub(crate) fn bad_option(option: &str, value: &str, supported: &[&str]) -> Self {
-        let supported: Vec<_> = supported.iter().map(|&each| json!(each)).collect();
-        let cause = Cause::unsupported(option, &json!(value), &supported);
-        let message = format!(" \"\" is invalid: {}: {}", cause.field, cause.message);
-        let mut status = Self::new(422, "Invalid", message);
-        let cause = json!({"reason": cause.reason, "message": cause.message, "field": cause.field});
-        status.details = json!({"causes": [cause]});
-        status
     }
 
     pub(crate) fn expired(message: impl Into<String>) -> Self {

@@ -90,6 +90,33 @@ pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Result<Val
     Ok(list)
 }
 
+/// `/`.
+pub(crate) fn paths(kinds: &Kinds) -> Value {
+    let apart = [
+        "/healthz",
+        "/livez",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+    ];
+    let mut paths: Vec<String> = ["/api", "/api/v1", "/apis"]
+        .into_iter()
+        .chain(apart)
+        .map(String::from)
+        .collect();
+    for name in group_names(kinds) {
+        paths.push(format!("/apis/{name}"));
+        paths.extend(
+            versions_of(kinds, name)
+                .iter()
+                .map(|version| format!("/apis/{name}/{version}")),
+        );
+    }
+    paths.sort();
+    json!({"paths": paths})
+}
+
 /// `/version`.
 pub(crate) fn version() -> Value {
     // The release whose habits are followed where releases differ.

@@ -50,9 +50,16 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Api {
     /// Answers one request of a connection, or fails it as planned.
-    pub(crate) async fn serve(&self, connection: &User, mut request: Request<Bytes>) -> io::Result<Response<ResponseBody>> {
+    pub(crate) async fn serve(
+        &self,
+        connection: &User,
+        mut request: Request<Bytes>,
+    ) -> io::Result<Response<ResponseBody>> {
         if self.signals.borrow().stopped {
-            return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "the server is stopped"));
+            return Err(io::Error::new(
+                io::ErrorKind::ConnectionRefused,
+                "the server is stopped",
+            ));
         }
         let route = route(request.uri().path());
         let query = Query::parse(request.uri().query().unwrap_or_default());
@@ -67,7 +74,12 @@ impl Api {
             Some(Failure::Reset) => return Err(reset()),
             Some(Failure::Hang) => return pending().await,
             Some(Failure::Delay(delay)) => sleep(*delay).await,
-            Some(Failure::Status { code, reason, retry_after, indented }) => {
+            Some(Failure::Status {
+                code,
+                reason,
+                retry_after,
+                indented,
+            }) => {
                 refused = Some(responses::refused(&refusal(*code, reason, *retry_after), *indented));
             }
             Some(Failure::Unchanged) => {
@@ -117,15 +129,22 @@ impl Api {
             let message = format!("Request entity too large: limit is {BODY_LIMIT}");
             return Err(Status::new(413, "RequestEntityTooLarge", message));
         }
-        let answer = match route.ok_or_else(Status::no_such_path)? {
-            Route::Objects(target) => self.objects(&call, target).await,
-            route => self.about(&call, route),
+        let answer = match route {
+            Some(Route::Objects(target)) => self.objects(&call, target).await,
+            Some(route) => self.about(&call, route),
+            None => Ok(self.index(request.uri().path())),
         };
         // Warnings come with refusals too.
         let mut response = answer.unwrap_or_else(|status| responses::refused(&status, false));
         responses::add_warnings(&mut response, &call.warnings.all());
         let response = negotiation::reformat(response, call.format, call.is_indented() && wanted.verb != "watch").await;
         response.map_err(|error| Status::new(500, "InternalError", error.to_string()))
+    }
+
+    /// The way to everything that is served: at the root, and in place of what is not.
+    fn index(&self, path: &str) -> Response<ResponseBody> {
+        let code = if matches!(path, "/" | "/index.html") { 200 } else { 404 };
+        responses::json(code, &discovery::paths(&lock(&self.cluster).kinds))
     }
 
     /// What is served apart from objects.
@@ -144,7 +163,11 @@ impl Api {
         let kinds = &lock(&self.cluster).kinds;
         if let (Route::Core | Route::Groups, Some(form)) = (&route, aggregated::wanted(&call.accept)) {
             let document = aggregated::document(kinds, route == Route::Core, form);
-            return Ok(responses::tagged(&document, &aggregated::content_type(form), &call.known_tag));
+            return Ok(responses::tagged(
+                &document,
+                &aggregated::content_type(form),
+                &call.known_tag,
+            ));
         }
         if !matches!(route, Route::Documents | Route::Document { .. } | Route::OldDocument) {
             call.acceptable()?;
@@ -166,9 +189,15 @@ impl Api {
     }
 
     async fn objects(&self, call: &Call, target: Target) -> Result<Response<ResponseBody>, Status> {
-        call.acceptable()?;
         let namespace = target.namespace.as_deref();
         let place = lock(&self.cluster).place(&target.group, &target.version, &target.plural, namespace)?;
+        call.acceptable().map_err(|status| {
+            if place.kind.custom {
+                status
+            } else {
+                negotiation::refused_by_routes(&call.accept, status)
+            }
+        })?;
         if let Some(warning) = &place.version()?.deprecation {
             call.warnings.add(warning);
         }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 use http_body_util::{BodyExt as _, Full};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::http::responses::ResponseBody;
 use crate::http::table::Include;
@@ -82,6 +82,22 @@ pub(crate) fn negotiate(accept: &str, watch: bool, include: &str) -> Result<(For
     Err(Status::not_acceptable(message))
 }
 
+/// Built-in kinds have a route for each format, so that what none is for is refused before anything is negotiated.
+pub(crate) fn refused_by_routes(accept: &str, otherwise: Status) -> Status {
+    let has_route = |option: &str| {
+        let wanted = option.split(';').next().unwrap_or_default().trim();
+        wanted == "*/*" || TYPES.split(", ").any(|format| format == wanted)
+    };
+    if accept.split(',').any(has_route) {
+        return otherwise;
+    }
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {TYPES}");
+    Status {
+        details: json!({}),
+        ..Status::not_acceptable(message)
+    }
+}
+
 /// An answer in another format than JSON on one line; streams and plain texts stay as they are.
 pub(crate) async fn reformat(
     response: Response<ResponseBody>,
@@ -150,7 +166,11 @@ mod tests {
         for (accept, watch, part) in [
             ("application/xml", false, "application/json, application/yaml"),
             ("application/yaml", true, "application/json;stream=watch"),
-            ("application/json;as=Thing;v=v1;g=meta.k8s.io", false, "406: Not Acceptable"),
+            (
+                "application/json;as=Thing;v=v1;g=meta.k8s.io",
+                false,
+                "406: Not Acceptable",
+            ),
         ] {
             let status = negotiate(accept, watch, "").unwrap_err();
             assert_eq!(status.code, 406);

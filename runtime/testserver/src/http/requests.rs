@@ -14,8 +14,8 @@ use crate::http::negotiation::{Format, Shape, TYPES, negotiate};
 use crate::http::protobuf;
 use crate::http::routes::Query;
 use crate::objects::managed::tracking;
-use crate::objects::writing::{FieldValidation, How, Scope};
-use crate::status::Status;
+use crate::objects::writing::{FieldValidation, How, Scope, check_dry_run};
+use crate::status::{Cause, Status};
 use crate::warnings::Warnings;
 
 /// The limit of the real server.
@@ -78,34 +78,35 @@ impl Call {
     /// Whether the answer is to be written for people: when they ask for it, or seem to sit there themselves.
     pub(crate) fn is_indented(&self) -> bool {
         match self.query.get("pretty") {
-            "" => ["curl", "Wget", "Mozilla/5.0"].iter().any(|tool| self.user_agent.starts_with(tool)),
+            "" => ["curl", "Wget", "Mozilla/5.0"]
+                .iter()
+                .any(|tool| self.user_agent.starts_with(tool)),
             wanted => matches!(wanted, "1" | "t" | "T" | "true" | "True" | "TRUE"),
         }
     }
 
-    /// How the request wants to write.
-    pub(crate) fn how(&self, scope: Scope) -> Result<How, Status> {
-        let validation = FieldValidation::parse(self.query.get("fieldValidation"))?;
+    /// How the request wants to write; the faults are those found already.
+    pub(crate) fn how(&self, scope: Scope, mut faults: Vec<Cause>) -> Result<How, Vec<Cause>> {
+        faults.extend(tracking::check_manager(self.query.get("fieldManager")));
+        let stages: Vec<Value> = self.query.all("dryRun").map(Value::from).collect();
+        faults.extend(check_dry_run(&stages));
+        let validation = FieldValidation::parse(self.query.get("fieldValidation"));
+        let validation = validation.map_err(|fault| faults.push(fault)).unwrap_or_default();
+        if !faults.is_empty() {
+            return Err(faults);
+        }
         let manager = tracking::manager(self.query.get("fieldManager"), &self.user_agent);
         let whole = matches!(self.method, Method::POST | Method::PUT);
         let duplicates = if whole { duplicates(&self.body) } else { Vec::new() };
         Ok(How {
             scope,
-            dry_run: self.dry_run()?,
+            dry_run: !stages.is_empty(),
             validation,
             manager,
             duplicates,
             force: self.query.flag("force"),
             ..How::default()
         })
-    }
-
-    pub(crate) fn dry_run(&self) -> Result<bool, Status> {
-        match self.query.get("dryRun") {
-            "" => Ok(false),
-            "All" => Ok(true),
-            other => Err(Status::bad_option("dryRun", other, &["All"])),
-        }
     }
 
     /// The options of a deletion: those in the body, and only if there is none, those in the query.
@@ -161,7 +162,7 @@ impl Call {
             options.insert("propagationPolicy".into(), query.get("propagationPolicy").into());
         }
         if query.has("dryRun") {
-            options.insert("dryRun".into(), vec![query.get("dryRun")].into());
+            options.insert("dryRun".into(), query.all("dryRun").collect::<Vec<_>>().into());
         }
         for field in ["uid", "resourceVersion"] {
             if !query.get(field).is_empty() {

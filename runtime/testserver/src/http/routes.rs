@@ -164,6 +164,14 @@ impl Query {
             .map_or("", |(_, value)| value)
     }
 
+    /// All values of a parameter.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0
+            .iter()
+            .filter(move |(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn flag(&self, name: &str) -> bool {
         // Whatever does not say no says yes, even a name without a value.
         let value = self.0.iter().find(|(key, _)| key == name);
@@ -181,9 +189,9 @@ impl Query {
         if text.is_empty() {
             return Ok(None);
         }
-        text.parse().map(Some).map_err(|_| {
-            Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-        })
+        text.parse()
+            .map(Some)
+            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
     }
 }
 

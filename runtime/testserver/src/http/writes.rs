@@ -11,8 +11,7 @@ use crate::http::requests::Call;
 use crate::http::{Api, lock};
 use crate::objects::delete_options::DeleteOptions;
 use crate::objects::deletion::Deleted;
-use crate::objects::identity::{check_identity, check_name};
-use crate::objects::managed::tracking;
+use crate::objects::identity::{check_identity, check_name, storage_key};
 use crate::objects::patching::Patch;
 use crate::objects::scale::{self, Scaled};
 use crate::objects::writing::{Draft, How, Scope, check_readable, metadata_of};
@@ -204,13 +203,9 @@ impl Api {
 }
 
 /// How a request wants to write, if its options hold; the faults are those found already.
-pub(super) fn how(call: &Call, scope: Scope, options: &str, mut faults: Vec<Cause>) -> Result<How, Status> {
-    faults.extend(tracking::check_manager(call.query.get("fieldManager")));
-    if faults.is_empty() {
-        call.how(scope)
-    } else {
-        Err(Status::invalid_options(options, &faults))
-    }
+pub(super) fn how(call: &Call, scope: Scope, options: &str, faults: Vec<Cause>) -> Result<How, Status> {
+    call.how(scope, faults)
+        .map_err(|faults| Status::invalid_options(options, &faults))
 }
 
 /// Of a replaced object the identity is a precondition; in a patch it is just an immutable field.
@@ -220,6 +215,10 @@ fn check_uid(place: &Place, name: &str, object: &Value, current: &Value) -> Resu
     if wanted.is_empty() || wanted == found {
         return Ok(());
     }
-    let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {wanted}, UID in object meta: {found}",
+        storage_key(place, name)
+    );
     Err(Status::conflict(&place.kind, name, &why))
 }

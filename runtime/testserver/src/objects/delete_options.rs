@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::kinds::Kind;
+use crate::objects::writing::check_dry_run;
 use crate::status::{Cause, Status};
 
 /// Holds an owner until its dependents are free of it.
@@ -77,17 +78,7 @@ impl DeleteOptions {
             }
         };
         let dry_run = list(&options["dryRun"]);
-        if dry_run.iter().any(|each| *each != "All") {
-            let given: Vec<_> = dry_run.iter().map(Value::to_string).collect();
-            causes.push(Cause {
-                field: "dryRun".into(),
-                reason: "FieldValueNotSupported",
-                message: format!(
-                    "Unsupported value: []string{{{}}}: supported values: \"All\"",
-                    given.join(", ")
-                ),
-            });
-        }
+        causes.extend(check_dry_run(dry_run));
         if !causes.is_empty() {
             return Err(Status::invalid_options("DeleteOptions", &causes));
         }

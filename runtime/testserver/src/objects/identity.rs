@@ -107,6 +107,25 @@ pub(crate) fn check_name(name: &str, given: &Value) -> Result<(), Status> {
     }
 }
 
+/// Where a cluster keeps an object, which its messages tell.
+pub(crate) fn storage_key(place: &Place, name: &str) -> String {
+    let kind = &place.kind;
+    let folder = match (kind.group.as_str(), kind.plural.as_str()) {
+        ("", "endpoints") => "services/endpoints".into(),
+        ("", "nodes") => "minions".into(),
+        ("", "services") => "services/specs".into(),
+        ("networking.k8s.io", "ingresses") => "ingress".into(),
+        (group, plural) if kind.custom || group == "apiextensions.k8s.io" => format!("{group}/{plural}"),
+        (_, plural) => plural.to_owned(),
+    };
+    let parts = ["/registry", &folder, &place.namespace, name];
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
 /// Whether an update is of the object, and of the version of it, that the client has seen.
 pub(crate) fn check_preconditions(
     place: &Place,
@@ -134,6 +153,9 @@ pub(crate) fn check_preconditions(
         }
     }
     match given("resourceVersion") {
+        Some(version) if version.parse::<u64>().is_err() => Err(Status::unexpected(format!(
+            "strconv.ParseUint: parsing {version:?}: invalid syntax"
+        ))),
         Some(version) if current["resourceVersion"] != *version => Err(Status::conflict(&place.kind, name, MODIFIED)),
         None if !place.kind.traits.unconditional => {
             let message = "Invalid value: 0x0: must be specified for an update".into();

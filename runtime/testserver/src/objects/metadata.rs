@@ -162,11 +162,37 @@ pub(crate) fn validate(metadata: &Map<String, Value>, naming: Naming, standard_f
             ));
         }
     }
-    for (index, owner) in list(metadata, "ownerReferences").iter().enumerate() {
-        for field in ["apiVersion", "kind", "name", "uid"] {
-            if owner[field].as_str().is_none_or(str::is_empty) {
-                let path = format!("metadata.ownerReferences[{index}].{field}");
-                causes.push(Cause::invalid(path, &json!(""), "must not be empty"));
+    causes.extend(check_owners(list(metadata, "ownerReferences")));
+    causes
+}
+
+/// The faults of references to owners, which are all told of the whole list.
+fn check_owners(owners: &[Value]) -> Vec<Cause> {
+    const PATH: &str = "metadata.ownerReferences";
+    let text = |owner: &Value, field: &str| owner[field].as_str().unwrap_or_default().to_owned();
+    let mut causes = Vec::new();
+    let mut controller: Option<String> = None;
+    for owner in owners {
+        for (field, what) in [("apiVersion", "version "), ("kind", ""), ("name", ""), ("uid", "")] {
+            if text(owner, field).is_empty() {
+                let path = format!("{PATH}.{field}");
+                causes.push(Cause::invalid(path, &json!(""), &format!("{what}must not be empty")));
+            }
+        }
+        if (text(owner, "apiVersion"), text(owner, "kind")) == ("v1".into(), "Event".into()) {
+            let why = "/v1, Kind=Event is disallowed from being an owner";
+            causes.push(Cause::invalid(PATH, owner, why));
+        }
+        if owner["controller"] == true {
+            let current = format!("{}/{}", text(owner, "kind"), text(owner, "name"));
+            if let Some(first) = &controller {
+                let why = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
+                     {current}"
+                );
+                causes.push(Cause::invalid(PATH, &json!(owners), &why));
+            } else {
+                controller = Some(current);
             }
         }
     }
@@ -224,7 +250,11 @@ pub(crate) fn check_name(name: &str, naming: Naming) -> Option<String> {
 pub(crate) fn check_qualified(key: &str) -> Option<String> {
     let name = match key.split_once('/') {
         Some((_, rest)) if rest.contains('/') => {
-            return Some(format!("a qualified name {}", &QUALIFIED[10..]));
+            let optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return Some(format!(
+                "a qualified name {} {optional}",
+                &QUALIFIED["name part ".len()..]
+            ));
         }
         Some(("", _)) => return Some("prefix part must be non-empty".into()),
         Some((prefix, _)) if prefix.len() > 253 => {

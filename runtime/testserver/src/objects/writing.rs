@@ -8,12 +8,13 @@ use crate::access;
 use crate::admission::configurations;
 use crate::cluster::{Cluster, Place};
 use crate::discovery::openapi;
-use crate::kinds::{addresses, crds, defaults, representations, rules};
+use crate::go;
+use crate::kinds::{Kind, addresses, crds, defaults, representations, rules};
 use crate::objects::identity::{check_identity, check_preconditions, check_type};
 use crate::objects::managed::tracking;
 use crate::objects::{deletion, metadata, namespaces, scale};
 use crate::schema;
-use crate::status::Status;
+use crate::status::{Cause, Status};
 
 /// The part of an object that a request may change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,18 +54,28 @@ pub(crate) enum FieldValidation {
 }
 
 impl FieldValidation {
-    pub(crate) fn parse(text: &str) -> Result<Self, Status> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Cause> {
         match text {
             "Ignore" => Ok(Self::Ignore),
             "" | "Warn" => Ok(Self::Warn),
             "Strict" => Ok(Self::Strict),
-            other => Err(Status::bad_option(
-                "fieldValidation",
-                other,
-                &["Ignore", "Strict", "Warn"],
-            )),
+            other => {
+                let supported = ["", "Ignore", "Strict", "Warn"].map(|each| json!(each));
+                Err(Cause::unsupported("fieldValidation", &json!(other), &supported))
+            }
         }
     }
+}
+
+/// The fault of a dry run, which is for all stages or none.
+pub(crate) fn check_dry_run(stages: &[Value]) -> Option<Cause> {
+    let given: Vec<_> = stages.iter().map(go::literal).collect();
+    let given = given.join(", ");
+    stages.iter().any(|stage| *stage != "All").then(|| Cause {
+        field: "dryRun".into(),
+        reason: "FieldValueNotSupported",
+        message: format!("Unsupported value: []string{{{given}}}: supported values: \"All\""),
+    })
 }
 
 /// How an object is to be written.
@@ -136,19 +147,7 @@ impl Cluster {
         self.check_definition(kind)?;
         check_identity(place, &mut object)?;
         let metadata = metadata_of(&mut object);
-        if metadata
-            .get("resourceVersion")
-            .is_some_and(|version| version.as_str().is_some_and(|text| !text.is_empty()))
-        {
-            return Err(Status::new(
-                500,
-                "InternalError",
-                "resourceVersion should not be set on objects to be created",
-            ));
-        }
-        for field in KEPT {
-            metadata.remove(field);
-        }
+        forget_decided(metadata, kind);
         metadata::tidy(metadata);
         if kind.namespaced {
             metadata.insert("namespace".into(), json!(place.namespace));
@@ -217,7 +216,11 @@ impl Cluster {
         let object = &mut draft.object;
         let mut causes = Vec::new();
         let metadata = metadata_of(object);
-        causes.extend(metadata::validate(metadata, kind.traits.naming, kind.traits.standard_finalizers));
+        causes.extend(metadata::validate(
+            metadata,
+            kind.traits.naming,
+            kind.traits.standard_finalizers,
+        ));
         if let Some(old) = current.as_deref().map(|current| &current["metadata"])
             && let Some(old) = old.as_object().filter(|old| old.contains_key("deletionTimestamp"))
         {
@@ -279,9 +282,7 @@ impl Cluster {
         let kind = &place.kind;
         let (now, uid) = (json!(self.now()), json!(self.next_uid()));
         let metadata = metadata_of(object);
-        for field in KEPT {
-            metadata.remove(field);
-        }
+        forget_decided(metadata, kind);
         metadata::tidy(metadata);
         let prefix = metadata.get("generateName").and_then(Value::as_str);
         if let Some(prefix) = prefix.filter(|_| !metadata.contains_key("name")) {
@@ -329,6 +330,12 @@ impl Cluster {
         let kind = Arc::clone(&place.kind);
         let stored = self.store.get(&kind.key(), &place.namespace, &name);
         let Some(current) = current else {
+            let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+            // What is not stored need not be free of it, and what is no number is none.
+            if !how.dry_run && version.parse::<u64>().is_ok_and(|version| version != 0) {
+                let why = "resourceVersion should not be set on objects to be created";
+                return Err(Status::unexpected(why));
+            }
             if let Some(stored) = stored {
                 let mut status = Status::already_exists(&kind, &name);
                 if deletion::is_deleted(stored) {
@@ -398,6 +405,11 @@ impl Cluster {
     }
 }
 
+/// Removes from a new object what the server decides; kinds that count no generations keep a given one.
+fn forget_decided(metadata: &mut Map<String, Value>, kind: &Kind) {
+    metadata.retain(|field, _| !KEPT.contains(&field.as_str()) || (field == "generation" && !kind.traits.generation));
+}
+
 /// Gives an object the form of its kind: unknown fields go, defaults come.
 pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
     configurations::check_form(&draft.place.kind, &mut draft.object)?;
@@ -414,7 +426,11 @@ pub(crate) fn decode(draft: &mut Draft) -> Result<(), Status> {
 
 /// Fields that are unknown or come twice are gone in any case; whether that is worth a word, is up to the request.
 fn judge(draft: &mut Draft, unknown: &[String]) -> Result<(), Status> {
-    let duplicates = draft.how.duplicates.iter().map(|path| format!("duplicate field {path:?}"));
+    let duplicates = draft
+        .how
+        .duplicates
+        .iter()
+        .map(|path| format!("duplicate field {path:?}"));
     let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
     let words: Vec<_> = duplicates.chain(unknown).collect();
     match draft.how.validation {
@@ -435,7 +451,11 @@ pub(crate) fn check_readable(place: &Place, object: &Value) -> Result<(), Status
 
 /// Gives an object the form of its kind again, after admission has changed it; otherwise, why it has none.
 pub(crate) fn form(place: &Place, current: Option<&Value>, object: &mut Value) -> Result<(), String> {
-    if let Some(schema) = place.kind.version(&place.version).and_then(|version| version.schema.as_ref()) {
+    if let Some(schema) = place
+        .kind
+        .version(&place.version)
+        .and_then(|version| version.schema.as_ref())
+    {
         schema::decode(schema, object).map_err(|cause| cause.to_string())?;
     }
     openapi::decode(place, object)?;
@@ -475,7 +495,9 @@ fn restrain(draft: &mut Draft) -> Result<(), Status> {
 
 fn cannot_be_handled(place: &Place, why: &str) -> Status {
     let (kind, version) = (&place.kind.kind, &place.version);
-    Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+    Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+    ))
 }
 
 pub(crate) fn name_of(object: &Value) -> String {

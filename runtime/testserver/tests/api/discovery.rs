@@ -69,9 +69,14 @@ async fn unknown_paths_are_not_found() {
         "/apis/none.example.com",
         "/apis/demo.example.com/v9",
         "/apis/demo.example.com/v1/nothing",
-        "/",
     ] {
         assert_eq!(get(&server, path).await, (404, json!("404 page not found\n")), "{path}");
+    }
+    // What is below none of the APIs is answered with the paths that there are.
+    for (path, code) in [("/", 200), ("/nothing", 404)] {
+        let (found, index) = get(&server, path).await;
+        let paths = index["paths"].as_array().unwrap();
+        assert!(found == code && paths.contains(&json!("/apis/demo.example.com/v1")), "{path}: {index}");
     }
     // Groups of built-in kinds answer themselves.
     for path in [

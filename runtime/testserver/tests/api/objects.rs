@@ -117,7 +117,7 @@ async fn bad_requests_are_told_apart() {
         (
             with(json!({"name": "a", "ownerReferences": [{}]})),
             422,
-            "metadata.ownerReferences[0].uid",
+            "metadata.ownerReferences.uid",
         ),
     ] {
         let (found, status) = send(&server, "POST", HERE, "application/json", &body).await;
