@@ -140,6 +140,19 @@ impl Speaker<'_> {
             let crd = self.filled_all(&crd);
             self.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.clone())
                 .await?;
+            // The real server serves a kind already before it takes the definition for established.
+            let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+            let established = Step {
+                request: Some(format!(
+                    "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+                )),
+                until: Some(Expect {
+                    contains: [("/status/conditions/1/status".to_owned(), "True".to_owned())].into(),
+                    ..Expect::default()
+                }),
+                ..Step::default()
+            };
+            self.request(&established).await?;
             let (group, plural) = (&crd["spec"]["group"], &crd["spec"]["names"]["plural"]);
             for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
                 if version["served"] == true {
