@@ -142,6 +142,48 @@ fn storages_do_not_know_each_other() {
     }
 }
 
+/// What the API does knows nothing of requests and responses; the store knows nothing of what the API does.
+#[test]
+fn imports_of_the_testserver_point_down() {
+    const BEHAVIOURS: &[&str] = &[
+        "access",
+        "admission",
+        "cluster",
+        "discovery",
+        "kinds",
+        "objects",
+        "schema",
+    ];
+    const STORE: &[&str] = &["go", "owners", "status", "store", "warnings"];
+    let src = workspace().join("runtime/testserver/src");
+    let mut violations = Vec::new();
+    for file in sources(&src) {
+        let module = module_of(&file, &src);
+        let above: &[&str] = match module.as_str() {
+            // Kinds are the words in which everything is said.
+            lowest if STORE.contains(&lowest) => &[
+                "http",
+                "access",
+                "admission",
+                "cluster",
+                "discovery",
+                "objects",
+                "schema",
+            ],
+            behaviour if BEHAVIOURS.contains(&behaviour) => &["http"],
+            _ => continue,
+        };
+        let found = imports(&std::fs::read_to_string(&file).unwrap());
+        violations.extend(
+            found
+                .into_iter()
+                .filter(|import| above.contains(&import.as_str()))
+                .map(|import| format!("{}: `{module}` must not import `{import}`", file.display())),
+        );
+    }
+    assert_eq!(violations, Vec::<String>::new());
+}
+
 /// Generator, runtime and testserver meet in text and HTTP only.
 #[test]
 fn crates_do_not_know_each_other() {
