@@ -1,4 +1,5 @@
 //! The `Cargo.lock` that goes into each project: made by cargo, with the versions that this workspace is tested with.
+//! There is one for projects whose embedded API server checks the rules of schemas, too.
 //!
 //! `KOPF_GEN_BLESS=1 cargo test -p kopf-gen --test cargo_lock` renews it.
 
@@ -14,13 +15,13 @@ fn repository() -> PathBuf {
 }
 
 /// A project with every dependency that a generated one can have.
-fn manifest(runtime: &Path) -> String {
+fn manifest(runtime: &Path, features: &str) -> String {
     format!(
         "[package]\nname = \"project\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.90\"\n\
          [lib]\npath = \"lib.rs\"\n\
          [dependencies]\nkopf-runtime = {{ path = {:?} }}\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
          serde_json = \"1\"\ntracing = \"0.1\"\n\
-         [dev-dependencies]\nkopf-testserver = {{ path = {:?} }}\n\
+         [dev-dependencies]\nkopf-testserver = {{ path = {:?}, features = [{features}] }}\n\
          serde_yaml = {{ package = \"serde-saphyr\", version = \"2\", default-features = false, features = [\"deserialize\"] }}\n\
          tokio = {{ version = \"1\", default-features = false, features = [\"macros\", \"rt\", \"test-util\", \"time\"] }}\n\
          [workspace]\n",
@@ -30,15 +31,18 @@ fn manifest(runtime: &Path) -> String {
 }
 
 #[test]
-fn the_embedded_lock_fits_the_runtime() {
+fn the_embedded_locks_fit_the_runtime() {
+    for (name, features) in [("Cargo.lock", ""), ("Cargo.cel.lock", "\"cel\"")] {
+        check(name, features);
+    }
+}
+
+fn check(name: &str, features: &str) {
     let bless = env::var_os("KOPF_GEN_BLESS").is_some();
-    let embedded = repository().join("templates/crate/Cargo.lock");
+    let embedded = repository().join("templates/crate").join(name);
     let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("Cargo.toml"),
-        manifest(&repository().join("runtime")),
-    )
-    .unwrap();
+    let manifest = manifest(&repository().join("runtime"), features);
+    fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     fs::write(folder.path().join("lib.rs"), "").unwrap();
     let seed = if bless {
         repository().join("Cargo.lock")
@@ -55,7 +59,7 @@ fn the_embedded_lock_fits_the_runtime() {
     let output = cargo.output().unwrap();
     assert!(
         output.status.success(),
-        "templates/crate/Cargo.lock is out of date; see the head of this test\n{}",
+        "templates/crate/{name} is out of date; see the head of this test\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
     if bless {

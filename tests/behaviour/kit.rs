@@ -4,8 +4,8 @@ use kopf_runtime::jiff::Timestamp;
 use kopf_runtime::kube::Client;
 use kopf_runtime::logging::{Verbosity, capture};
 use kopf_runtime::{Change, HandlerResult, Operator, Permanent, Resource, RunOptions, Temporary, secs};
-use kopf_testserver::{Failure, Resource as Plural, Server, Traffic, User};
 use kopf_tests::widgets::{self, Widget};
+use kopf_testserver::{Failure, Resource as Plural, Server, Traffic, User};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -76,7 +76,11 @@ async fn an_hour_passes_at_once_and_for_everybody() {
     // The server's time of day went along.
     let stamp = |name: &str| -> Timestamp {
         let object = server.get(WIDGETS, HERE, name).unwrap();
-        object["metadata"]["creationTimestamp"].as_str().unwrap().parse().unwrap()
+        object["metadata"]["creationTimestamp"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap()
     };
     server.apply(widget("b")).unwrap();
     let between = stamp("b").duration_since(stamp("a"));
@@ -115,7 +119,10 @@ async fn the_log_of_the_operator_is_kept() {
 async fn options_and_ends_are_those_of_the_program() {
     let server = server();
     let client = Client::new(server.service(), "default");
-    let malformed = operator().run(RunOptions::new(client.clone()).namespaces([""])).await.unwrap_err();
+    let malformed = operator()
+        .run(RunOptions::new(client.clone()).namespaces([""]))
+        .await
+        .unwrap_err();
     assert!(malformed.to_string().contains("namespace"), "{malformed}");
     // One namespace only.
     let elsewhere = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}});

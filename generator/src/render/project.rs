@@ -103,6 +103,8 @@ struct Crates {
     tests: bool,
     /// It reads YAML.
     serde_yaml: bool,
+    /// The schemas of its kinds have rules, which the embedded API server checks only if it is built for that.
+    cel: bool,
 }
 
 impl Crates {
@@ -117,6 +119,7 @@ impl Crates {
             serde_json: mentions("src/", "serde_json::"),
             tests: mentions("tests/", "serde_json::"),
             serde_yaml: mentions("tests/", "serde_yaml::"),
+            cel: mentions("deploy/crds/", "x-kubernetes-validations"),
         }
     }
 }
@@ -140,7 +143,11 @@ fn manifest(operator: &Operator, crates: Crates) -> String {
     }
     dependencies.push(format!("tracing = {}", quoted(&workspace_version("tracing"))));
 
-    let mut dev_dependencies = vec![format!("kopf-testserver = {{ path = {} }}", quoted(&testserver))];
+    let features = if crates.cel { ", features = [\"cel\"]" } else { "" };
+    let mut dev_dependencies = vec![format!(
+        "kopf-testserver = {{ path = {}{features} }}",
+        quoted(&testserver)
+    )];
     if crates.tests && !crates.serde_json {
         dev_dependencies.push(serde_json);
     }
@@ -184,7 +191,9 @@ fn lock(operator: &Operator, crates: Crates) -> String {
         checksum: None,
         dependencies: dependencies.into_iter().map(str::to_owned).collect(),
     };
-    let tested = CargoLock::parse(embedded("templates/crate/Cargo.lock")).expect("the embedded lock is cargo's");
+    let tested = if crates.cel { "Cargo.cel.lock" } else { "Cargo.lock" };
+    let tested = embedded(&format!("templates/crate/{tested}"));
+    let tested = CargoLock::parse(tested).expect("the embedded lock is cargo's");
     tested.with_root(PLACEHOLDER, root).to_text()
 }
 

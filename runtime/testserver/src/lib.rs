@@ -43,13 +43,13 @@ pub use crate::manifests::InstallError;
 pub use crate::status::Status;
 pub use crate::waiting::NeverHappened;
 
-use crate::waiting::PATIENCE;
 use crate::cluster::{Clock, Cluster, Place};
 use crate::faults::Signals;
 use crate::http::{Api, lock};
 use crate::objects::delete_options::DeleteOptions;
 use crate::objects::patching;
 use crate::objects::writing::{How, Scope, name_of};
+use crate::waiting::PATIENCE;
 
 /// Names a resource: group (empty for the core one), version and plural.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -119,6 +119,10 @@ fn custom_definition(column: &Column) -> Value {
         "Custom resource definition column (in JSONPath format): {}",
         column.path
     );
-    let description = if column.description.is_empty() { &plain } else { &column.description };
+    let description = if column.description.is_empty() {
+        &plain
+    } else {
+        &column.description
+    };
     definition(&column.name, &column.kind, &column.format, description, column.priority)
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::kinds::columns::selector_text;
 use crate::kinds::Scale;
+use crate::kinds::columns::selector_text;
 use crate::status::{Cause, Status};
 
 /// What stands for a number that the object does not have, until a request sets it.

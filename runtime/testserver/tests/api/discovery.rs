@@ -76,7 +76,10 @@ async fn unknown_paths_are_not_found() {
     for (path, code) in [("/", 200), ("/nothing", 404)] {
         let (found, index) = get(&server, path).await;
         let paths = index["paths"].as_array().unwrap();
-        assert!(found == code && paths.contains(&json!("/apis/demo.example.com/v1")), "{path}: {index}");
+        assert!(
+            found == code && paths.contains(&json!("/apis/demo.example.com/v1")),
+            "{path}: {index}"
+        );
     }
     // Groups of built-in kinds answer themselves.
     for path in [

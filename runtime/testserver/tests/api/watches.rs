@@ -93,7 +93,10 @@ async fn bookmarks_come_every_minute() {
     let (kind, object) = events.next().await.unwrap();
     assert_eq!((kind.as_str(), start.elapsed()), ("BOOKMARK", Duration::from_secs(60)));
     let (_, list) = get(&server, ALL).await;
-    assert_eq!((version(&object), &object["kind"]), (version(&list), &json!("Greeting")));
+    assert_eq!(
+        (version(&object), &object["kind"]),
+        (version(&list), &json!("Greeting"))
+    );
     events.next().await;
     assert_eq!(start.elapsed(), Duration::from_secs(120));
 }
