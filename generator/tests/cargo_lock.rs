@@ -2,6 +2,7 @@
 //! There is one for projects whose embedded API server checks the rules of schemas, too.
 //!
 //! `KOPF_GEN_BLESS=1 cargo test -p kopf-gen --test cargo_lock` renews it.
+#![expect(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
