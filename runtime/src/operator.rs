@@ -149,7 +149,8 @@ impl Operator {
         self.start_with(RunOptions::new(client).follow_tokio_time())
     }
 
-    /// Starts in the background with options of one's own.
+    /// Starts in the background with options of one's own. On a paused clock they want
+    /// [`follow_tokio_time`](RunOptions::follow_tokio_time), which [`start`](Self::start) sees to by itself.
     ///
     /// # Panics
     /// If the operator is not well-formed; outside of a tokio runtime.

@@ -72,7 +72,8 @@ async fn an_hour_passes_at_once_and_for_everybody() {
     server.apply(widget("a")).unwrap();
     server.wait_for(WIDGETS, HERE, "a", is_done).await.unwrap();
     assert!(began.elapsed() >= secs(HOUR), "{:?}", began.elapsed());
-    assert!(in_truth.elapsed() < secs(HOUR / 10), "{:?}", in_truth.elapsed());
+    // Far from an hour, however slow the machine.
+    assert!(in_truth.elapsed() < secs(60), "{:?}", in_truth.elapsed());
     // The server's time of day went along.
     let stamp = |name: &str| -> Timestamp {
         let object = server.get(WIDGETS, HERE, name).unwrap();

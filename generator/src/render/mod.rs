@@ -29,8 +29,9 @@ pub fn render(operator: &Operator) -> FileSet {
     }
     handlers::render(operator, &mut files);
     operator_test::render(operator, &mut files);
-    project::render(operator, &mut files);
     manifests::render(operator, &mut files);
+    // Last of the project's own: its dependencies follow from the files.
+    project::render(operator, &mut files);
     if operator.runtime == RuntimeSource::Vendored {
         vendor::render(&mut files);
     }

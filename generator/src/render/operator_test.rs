@@ -26,9 +26,9 @@ struct Test {
     scene: Option<String>,
     edits: Option<String>,
     goes_away: bool,
-    /// Namespace and name of the operator's service account, as arguments.
-    account: String,
-    /// The file in `deploy/samples`.
+    /// The declarations of the namespace and the name of the operator's service account.
+    account: [String; 2],
+    /// The declaration of the file with the kind's samples.
     samples: String,
 }
 
@@ -77,8 +77,11 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
         scene: scene(resource),
         edits: edits(&expected.edits),
         goes_away: expected.goes_away,
-        account: format!("{:?}, {:?}", operator.deploy.namespace, operator.name),
-        samples: format!("{}.yaml", resource.module),
+        account: [
+            constant("OPERATOR_NAMESPACE", &operator.deploy.namespace),
+            constant("ACCOUNT", &operator.name),
+        ],
+        samples: constant("SAMPLES", &format!("deploy/samples/{}.yaml", resource.module)),
     };
     files.add_owned(
         Class::Seeded,

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::Request;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::access::Attributes;
 
@@ -181,9 +182,15 @@ pub(crate) struct Log {
     entries: VecDeque<Entry>,
     /// The number of the first entry, for answers that come after the log was cleared or cut.
     first: u64,
+    changed: watch::Sender<u64>,
 }
 
 impl Log {
+    /// Fires after every request and every answer.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
     /// Notes a request and returns its number.
     pub(crate) fn note(&mut self, entry: Entry) -> u64 {
         self.entries.push_back(entry);
@@ -191,6 +198,7 @@ impl Log {
             self.entries.pop_front();
             self.first += 1;
         }
+        self.changed.send_modify(|count| *count += 1);
         self.first + self.entries.len() as u64 - 1
     }
 
@@ -200,6 +208,7 @@ impl Log {
             .and_then(|index| usize::try_from(index).ok());
         if let Some(entry) = index.and_then(|index| self.entries.get_mut(index)) {
             entry.status = Some(status);
+            self.changed.send_modify(|count| *count += 1);
         }
     }
 

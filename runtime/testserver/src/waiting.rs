@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use crate::audit::RecordedRequest;
 use crate::http::lock;
-use crate::{Resource, Server};
+use crate::{Resource, Server, place};
 
 /// How long is waited unless the test says otherwise.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -62,7 +62,7 @@ impl Server {
     /// Waits until an object is as expected, and returns it as it was then.
     ///
     /// The expectation is asked now and after each change. For an object that does not exist it gets nothing, and
-    /// null is returned.
+    /// null is returned; it is not asked before the kind is served.
     ///
     /// # Errors
     /// If that does not happen before the server's [patience](Self::with_patience) ends.
@@ -75,11 +75,14 @@ impl Server {
     ) -> Result<Value, NeverHappened> {
         let mut changes = lock(&self.api.cluster).store.subscribe();
         let mut last = Value::Null;
+        let mut served = false;
         let waiting = async {
             loop {
                 changes.borrow_and_update();
                 let object = self.get(resource, namespace, name);
-                let met = expected(object.as_ref());
+                // That something is absent says nothing as long as it could not be there.
+                served |= self.serves(resource, namespace);
+                let met = served && expected(object.as_ref());
                 last = object.unwrap_or_default();
                 // The sender lives in this very server.
                 if met || changes.changed().await.is_err() {
@@ -97,8 +100,13 @@ impl Server {
         };
         let mut requests: Vec<_> = self.audit().into_iter().filter(about).collect();
         requests.drain(..requests.len().saturating_sub(SHOWN));
+        let expected = match (served, namespace) {
+            (true, _) => format!("{plural} {name} was not as expected"),
+            (false, None) => format!("{plural} were not served outside of a namespace"),
+            (false, Some(_)) => format!("{plural} were not served"),
+        };
         Err(NeverHappened {
-            expected: format!("{plural} {name} was not as expected"),
+            expected,
             last,
             requests,
             waited: self.patience,
@@ -121,16 +129,27 @@ impl Server {
         gone.map(drop)
     }
 
-    /// Waits until something holds; it is asked now and after each change of any object. `expected` is what a
-    /// failure says of it.
+    /// Waits until something holds; it is asked now, after each change of any object and after each request.
+    /// `expected` is what a failure says of it.
     ///
     /// # Errors
     /// As for [`wait_for`](Self::wait_for).
     pub async fn wait_until(&self, expected: &str, mut holds: impl FnMut(&Self) -> bool) -> Result<(), NeverHappened> {
         let mut changes = lock(&self.api.cluster).store.subscribe();
+        let mut requests = lock(&self.api.audit).subscribe();
         let waiting = async {
-            while !holds(self) {
-                if changes.changed().await.is_err() {
+            loop {
+                changes.borrow_and_update();
+                requests.borrow_and_update();
+                if holds(self) {
+                    break;
+                }
+                // The senders live in this very server.
+                let gone = tokio::select! {
+                    changed = changes.changed() => changed.is_err(),
+                    changed = requests.changed() => changed.is_err(),
+                };
+                if gone {
                     break;
                 }
             }
@@ -145,5 +164,11 @@ impl Server {
                 waited: self.patience,
             }
         })
+    }
+
+    /// Whether objects can be at such a place.
+    fn serves(&self, resource: Resource<'_>, namespace: Option<&str>) -> bool {
+        let cluster = lock(&self.api.cluster);
+        place(&cluster, resource, namespace).is_ok_and(|place| place.kind.namespaced == namespace.is_some())
     }
 }

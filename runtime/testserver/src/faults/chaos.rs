@@ -8,7 +8,7 @@ use crate::faults::{Disturbance, Failure, Traffic};
 use crate::http::{Api, lock};
 
 /// Replays a run: its value is the seed of every [`Chaos`].
-const SEED: &str = "KOPF_TESTSERVER_SEED";
+pub(super) const SEED: &str = "KOPF_TESTSERVER_SEED";
 
 /// Faults at random: which requests, how often, and what may happen to them.
 ///
@@ -94,7 +94,7 @@ impl Chaos {
     }
 }
 
-/// Random faults in effect; dropping it ends them. If the test fails meanwhile, it prints the seed.
+/// Random faults in effect; dropping it ends them.
 #[must_use = "dropping it ends the faults"]
 pub struct Mischief {
     api: Arc<Api>,
@@ -109,12 +109,10 @@ impl Mischief {
 
 impl Drop for Mischief {
     fn drop(&mut self) {
-        lock(&self.api.faults).chaos = None;
-        if std::thread::panicking() {
-            eprintln!(
-                "the random faults were those of seed {}; repeat them with {SEED}={0}",
-                self.seed
-            );
+        let chaos = &mut lock(&self.api.faults).chaos;
+        // Not those that came later.
+        if chaos.as_ref().is_some_and(|chaos| chaos.seed == self.seed) {
+            *chaos = None;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Server;
 use crate::admission::network::Breakage;
-use crate::faults::{Chaos, Entry, Failure, Mischief, Traffic};
+use crate::faults::{Chaos, Entry, Failure, Mischief, Traffic, chaos};
 use crate::http::{Api, lock};
 
 /// Makes a server misbehave; from [`Server::faults`].
@@ -45,9 +45,14 @@ impl Faults {
         }
     }
 
-    /// Lets requests go wrong at random, until the returned value is dropped.
+    /// Lets requests go wrong at random, until the returned value is dropped. The seed goes to the standard error
+    /// stream, which the test runner shows of failed tests.
     pub fn at_random(&self, chaos: Chaos) -> Mischief {
         let seed = chaos.seed();
+        eprintln!(
+            "random faults from seed {seed}; repeat them with {}={seed}",
+            chaos::SEED
+        );
         lock(&self.api.faults).chaos = Some(chaos);
         Mischief::new(Arc::clone(&self.api), seed)
     }
@@ -95,7 +100,8 @@ impl Faults {
         self.api.signals.send_modify(|signals| signals.refuse_old = by_response);
     }
 
-    /// Stops the server: open watches end, and connections are refused. Its state stays.
+    /// Stops the server: open watches end, and connections are refused; those of sockets break at their next request.
+    /// Its state stays.
     pub fn stop(&self) {
         self.api.signals.send_modify(|signals| {
             signals.stopped = true;

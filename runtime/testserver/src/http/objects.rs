@@ -42,13 +42,16 @@ impl Api {
             }
             Method::DELETE if scope == Scope::Main => {
                 let options = call.delete_options()?;
+                let show = |code, object: &Value| {
+                    responses::object(code, place, object, call.shape, lock(&self.cluster).timestamp())
+                };
                 match self.delete(call, place, (name, false), &options).await? {
                     Deleted::Pending(object) => {
                         // Only the older option has the right code for this.
                         let code = if options["orphanDependents"] == false { 202 } else { 200 };
-                        Ok(responses::json(code, &*object))
+                        show(code, &object)
                     }
-                    Deleted::Gone(object) if returns_object(&place.kind) => Ok(responses::json(200, &*object)),
+                    Deleted::Gone(object) if returns_object(&place.kind) => show(200, &object),
                     Deleted::Gone(object) => Ok(responses::json(200, &gone(place, name, &object))),
                 }
             }

@@ -4,7 +4,7 @@ use kopf_testserver::{ChangeKind, Resource, Server};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::support::{ALL, GREETINGS, brief, greeting, server, watch};
+use crate::support::{ALL, GREETINGS, brief, get, greeting, server, watch};
 
 const NAMESPACES: Resource = Resource::new("", "v1", "namespaces");
 
@@ -107,6 +107,63 @@ fn the_history_of_an_object_is_whole() {
             (ChangeKind::Added, "bob"),
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_what_is_not_served_is_in_vain() {
+    let server = server();
+    for (resource, namespace, why) in [
+        (
+            Resource::new("", "v1", "podz"),
+            Some("default"),
+            "podz were not served within 60s",
+        ),
+        (GREETINGS, None, "greetings were not served outside of a namespace"),
+    ] {
+        let error = server
+            .wait_gone(resource, namespace, "hello")
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with(why), "{error}");
+    }
+    server.wait_gone(GREETINGS, Some("default"), "hello").await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_are_waited_for_until_they_are_gone() {
+    let server = server();
+    server.apply(greeting("hello")).unwrap();
+    let start = Instant::now();
+    let remover = server.clone();
+    tokio::spawn(async move {
+        sleep(Duration::from_secs(5)).await;
+        remover.delete(GREETINGS, Some("default"), "hello").unwrap();
+    });
+    server.wait_gone(GREETINGS, Some("default"), "hello").await.unwrap();
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_are_waited_for_as_well() {
+    let server = server();
+    let start = Instant::now();
+    let reader = server.clone();
+    tokio::spawn(async move {
+        sleep(Duration::from_secs(5)).await;
+        get(&reader, ALL).await;
+    });
+    let listed = |server: &Server| {
+        server
+            .audit()
+            .with_verb("list")
+            .iter()
+            .any(|request| request.status == Some(200))
+    };
+    server.wait_until("greetings are listed", listed).await.unwrap();
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    let error = server.wait_until("pigs fly", |_| false).await.unwrap_err().to_string();
+    assert!(error.starts_with("it was not so that pigs fly within 60s"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

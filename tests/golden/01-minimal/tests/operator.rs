@@ -13,6 +13,9 @@ use greeter::generated::operator;
 const KIND: Reference = Greeting::REFERENCE;
 const RESOURCE: Resource = Resource::new(KIND.group, KIND.version, KIND.plural);
 const NAMESPACE: Option<&str> = Some("default");
+const SAMPLES: &str = "deploy/samples/greeting.yaml";
+const OPERATOR_NAMESPACE: &str = "greeter-system";
+const ACCOUNT: &str = "greeter";
 const LAST_HANDLED: &str = "greeter.demo.example.com/last-handled-configuration";
 const RESULT: &str = "greet";
 
@@ -21,12 +24,12 @@ async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
     let server = Server::new();
     server.install("deploy/all")?;
     // With the rights of its service account, no more.
-    let account = User::service_account("greeter-system", "greeter");
+    let account = User::service_account(OPERATOR_NAMESPACE, ACCOUNT);
     let operator = operator().start(Client::new(server.service_as(account), "default"));
     operator.ready().await;
 
-    let samples = server.install("deploy/samples/greeting.yaml")?;
-    let sample = samples.first().ok_or("deploy/samples/greeting.yaml is empty")?;
+    let samples = server.install(SAMPLES)?;
+    let sample = samples.first().ok_or("there is no sample")?;
     let name = sample["metadata"]["name"]
         .as_str()
         .ok_or("the sample has no name")?;
@@ -35,9 +38,7 @@ async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
         .await?;
 
     server.delete(RESOURCE, NAMESPACE, name)?;
-    server
-        .wait_for(RESOURCE, NAMESPACE, name, |object| object.is_none())
-        .await?;
+    server.wait_gone(RESOURCE, NAMESPACE, name).await?;
     operator.stop().await;
     Ok(())
 }

@@ -13,6 +13,9 @@ use bucketeer::generated::operator;
 const KIND: Reference = Bucket::REFERENCE;
 const RESOURCE: Resource = Resource::new(KIND.group, KIND.version, KIND.plural);
 const NAMESPACE: Option<&str> = Some("default");
+const SAMPLES: &str = "deploy/samples/bucket.yaml";
+const OPERATOR_NAMESPACE: &str = "bucketeer-system";
+const ACCOUNT: &str = "bucketeer";
 const LAST_HANDLED: &str = "bucketeer.storage.example.com/last-handled-configuration";
 const RESULT: &str = "provision";
 
@@ -30,12 +33,12 @@ async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
     let server = Server::new();
     server.install("deploy/all")?;
     // With the rights of its service account, no more.
-    let account = User::service_account("bucketeer-system", "bucketeer");
+    let account = User::service_account(OPERATOR_NAMESPACE, ACCOUNT);
     let operator = operator().start(Client::new(server.service_as(account), "default"));
     operator.ready().await;
 
-    let samples = server.install("deploy/samples/bucket.yaml")?;
-    let sample = samples.first().ok_or("deploy/samples/bucket.yaml is empty")?;
+    let samples = server.install(SAMPLES)?;
+    let sample = samples.first().ok_or("there is no sample")?;
     let name = sample["metadata"]["name"]
         .as_str()
         .ok_or("the sample has no name")?;
@@ -51,9 +54,7 @@ async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
     }
 
     server.delete(RESOURCE, NAMESPACE, name)?;
-    server
-        .wait_for(RESOURCE, NAMESPACE, name, |object| object.is_none())
-        .await?;
+    server.wait_gone(RESOURCE, NAMESPACE, name).await?;
     operator.stop().await;
     Ok(())
 }

@@ -13,6 +13,9 @@ use gauge::generated::operator;
 const KIND: Reference = Meter::REFERENCE;
 const RESOURCE: Resource = Resource::new(KIND.group, KIND.version, KIND.plural);
 const NAMESPACE: Option<&str> = Some("default");
+const SAMPLES: &str = "deploy/samples/meter.yaml";
+const OPERATOR_NAMESPACE: &str = "gauge-system";
+const ACCOUNT: &str = "gauge";
 const RESULT: &str = "measure";
 
 #[tokio::test(start_paused = true)]
@@ -20,12 +23,12 @@ async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
     let server = Server::new();
     server.install("deploy/all")?;
     // With the rights of its service account, no more.
-    let account = User::service_account("gauge-system", "gauge");
+    let account = User::service_account(OPERATOR_NAMESPACE, ACCOUNT);
     let operator = operator().start(Client::new(server.service_as(account), "default"));
     operator.ready().await;
 
-    let samples = server.install("deploy/samples/meter.yaml")?;
-    let sample = samples.first().ok_or("deploy/samples/meter.yaml is empty")?;
+    let samples = server.install(SAMPLES)?;
+    let sample = samples.first().ok_or("there is no sample")?;
     let name = sample["metadata"]["name"]
         .as_str()
         .ok_or("the sample has no name")?;
@@ -34,9 +37,7 @@ async fn handles_its_sample() -> Result<(), Box<dyn Error>> {
         .await?;
 
     server.delete(RESOURCE, NAMESPACE, name)?;
-    server
-        .wait_for(RESOURCE, NAMESPACE, name, |object| object.is_none())
-        .await?;
+    server.wait_gone(RESOURCE, NAMESPACE, name).await?;
     operator.stop().await;
     Ok(())
 }
