@@ -227,6 +227,8 @@ impl Kopf {
         let unexpected: Vec<_> = log
             .lines()
             .filter(complaint)
+            // Kopf gives its workers two seconds at its end, which a busy machine can use up (WATCH-18).
+            .filter(|line| !line.contains("Unprocessed streams left"))
             .filter(|line| !complaints.iter().any(|expected| line.contains(expected)))
             .collect();
         assert!(unexpected.is_empty(), "{unexpected:#?} in\n{log}");
