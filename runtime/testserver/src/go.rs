@@ -71,6 +71,18 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
+/// What Go's JSON decoder calls a value.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -197,7 +197,7 @@ fn find_mismatch(schema: &Value, value: &Value, (owner, path): (&str, &str)) -> 
     if schema["x-kubernetes-int-or-string"] == true {
         return match value {
             Value::String(_) | Value::Number(_) => None,
-            other => wrong(type_name(other)),
+            other => wrong(crate::go::json_type(other)),
         };
     }
     match (wanted, value) {
@@ -227,7 +227,7 @@ fn find_mismatch(schema: &Value, value: &Value, (owner, path): (&str, &str)) -> 
                 wrong(&format!("number {number}"))
             }
         }
-        (_, other) => wrong(type_name(other)),
+        (_, other) => wrong(crate::go::json_type(other)),
     }
 }
 
@@ -263,20 +263,10 @@ fn go_type(schema: &Value) -> String {
     }
 }
 
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::go;
     use crate::kinds::Kinds;
 
     #[test]

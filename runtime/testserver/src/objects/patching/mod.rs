@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::cluster::Place;
+use crate::go;
 use crate::kinds::Kind;
 use crate::objects::identity::check_type;
 use crate::objects::managed::applying;
@@ -192,13 +193,6 @@ fn no_json(error: &serde_json::Error) -> Status {
 
 /// A value of another type than the one wanted, in the words of the real server's decoder.
 fn not_a(wanted: &str, value: &Value) -> String {
-    let found = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
+    let found = go::json_type(value);
     format!("json: cannot unmarshal {found} into Go value of type {wanted}")
 }
