@@ -266,7 +266,6 @@ fn go_type(schema: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::go;
     use crate::kinds::Kinds;
 
     #[test]
