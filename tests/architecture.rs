@@ -14,8 +14,10 @@ const RUNTIME: &[&[&str]] = &[
     &["intents"],
     &["engines"],
     &["reactor"],
+    &["kind"],
+    &["arguments"],
     &["options"],
-    &["arguments", "resource"],
+    &["resource"],
     &["served"],
     &["logging"],
     &["operator", "cli"],
@@ -36,8 +38,7 @@ const GENERATOR: &[&[&str]] = &[
 
 /// Modules of one layer that are a cycle by nature, with the reason.
 const TOGETHER: &[(&str, &str)] = &[
-    ("arguments", "resource"), // an argument struct is typed by its kind, a resource registers handlers by their arguments
-    ("operator", "cli"),       // `Operator::main` is the command line
+    ("operator", "cli"), // `Operator::main` is the command line
 ];
 
 /// Within the lower layers of the runtime, siblings that must not know each other.

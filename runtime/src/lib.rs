@@ -12,6 +12,7 @@
 //! impl Kind for Cart {
 //!     type Spec = Value;
 //!     type Status = Value;
+//!     type Memo = ();
 //!     const REFERENCE: Reference = Reference {
 //!         group: "shop.example.com",
 //!         version: "v1",
@@ -58,6 +59,7 @@ mod clients;
 mod configs;
 mod engines;
 mod intents;
+mod kind;
 pub mod logging;
 mod operator;
 mod options;
@@ -85,9 +87,10 @@ pub use crate::intents::causes::Reason;
 pub use crate::intents::contexts::Events;
 pub use crate::intents::filters::{ABSENT, Criterion, PRESENT};
 pub use crate::intents::stoppers::Stopped;
+pub use crate::kind::Kind;
 pub use crate::operator::{Operator, RunError, RunOptions, Running};
 pub use crate::options::{ChangeOptions, EventOptions, TimerOptions, hours, millis, mins, secs};
-pub use crate::resource::{Kind, Resource, blocking};
+pub use crate::resource::{Resource, blocking};
 pub use crate::served::Served;
 pub use crate::structs::bodies::Body;
 pub use crate::structs::diffs::{Diff, DiffItem, Operation};

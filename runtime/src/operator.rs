@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 use crate::configs::settings::Settings;
 use crate::engines::probing::Endpoint;
 use crate::intents::registries::Registry;
+use crate::kind::Kind;
 use crate::reactor::running::{self, Plan};
-use crate::resource::{Kind, Resource};
+use crate::resource::Resource;
 use crate::structs::clocks::Clock;
 
 /// An operator: kinds with their handlers, and settings.

@@ -1,11 +1,13 @@
 //! Options of handlers, one type for each family, so that an option which a family lacks does not compile (H-15).
 
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::actions::execution::{ErrorsMode, Limits};
 use crate::intents::filters::{Criterion, Filters};
+use crate::kind::Kind;
 use crate::structs::fields::FieldPath;
 
 /// `count` seconds.
@@ -42,7 +44,11 @@ pub(crate) struct Common {
 }
 
 macro_rules! common_options {
-    () => {
+    ($($field:ident),*) => {
+        pub(crate) fn new() -> Self {
+            Self { common: Common::default(), $($field: Default::default(),)* kind: PhantomData }
+        }
+
         /// A value that is handed to the function as `param`, verbatim (H-13).
         pub fn param(mut self, param: impl Into<Value>) -> Self {
             self.common.param = param.into();
@@ -101,55 +107,58 @@ macro_rules! error_options {
 }
 
 /// Options of `on_create`, `on_update`, `on_field`, `on_delete` and `on_resume`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[must_use]
-pub struct ChangeOptions {
+pub struct ChangeOptions<K> {
     pub(crate) common: Common,
     pub(crate) optional: bool,
     pub(crate) deleted: bool,
+    kind: PhantomData<fn() -> K>,
 }
 
-impl ChangeOptions {
-    common_options!();
+impl<K: Kind> ChangeOptions<K> {
+    common_options!(optional, deleted);
     error_options!();
 
     /// On delete handlers: deletion does not wait for this handler; no finalizer is set for it (H-7).
-    pub fn optional(mut self) -> Self {
-        self.optional = true;
+    pub fn optional(mut self, optional: bool) -> Self {
+        self.optional = optional;
         self
     }
 
     /// On resume handlers: also for objects that are being deleted (H-3).
-    pub fn deleted(mut self) -> Self {
-        self.deleted = true;
+    pub fn deleted(mut self, deleted: bool) -> Self {
+        self.deleted = deleted;
         self
     }
 }
 
 /// Options of `on_event`; errors of these handlers are logged, never retried (E-13).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[must_use]
-pub struct EventOptions {
+pub struct EventOptions<K> {
     pub(crate) common: Common,
+    kind: PhantomData<fn() -> K>,
 }
 
-impl EventOptions {
+impl<K: Kind> EventOptions<K> {
     common_options!();
 }
 
 /// Options of `timer`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[must_use]
-pub struct TimerOptions {
+pub struct TimerOptions<K> {
     pub(crate) common: Common,
     pub(crate) interval: Option<Duration>,
     pub(crate) idle: Option<Duration>,
     pub(crate) sharp: bool,
     pub(crate) initial_delay: Option<Duration>,
+    kind: PhantomData<fn() -> K>,
 }
 
-impl TimerOptions {
-    common_options!();
+impl<K: Kind> TimerOptions<K> {
+    common_options!(interval, idle, sharp, initial_delay);
     error_options!();
 
     /// The time from the end of one call to the start of the next (T-3).
@@ -165,8 +174,8 @@ impl TimerOptions {
     }
 
     /// Measures `interval` from start to start, on a fixed grid (T-3).
-    pub fn sharp(mut self) -> Self {
-        self.sharp = true;
+    pub fn sharp(mut self, sharp: bool) -> Self {
+        self.sharp = sharp;
         self
     }
 

@@ -1,39 +1,23 @@
-//! Kinds, and the handlers of one kind.
+//! The handlers of one kind.
 
-use std::any::{Any, TypeId};
-use std::fmt;
+use std::any::TypeId;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::actions::invocation::mark_blocking;
 use crate::arguments::{Change, Event, Timer};
 use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
 use crate::intents::invocation::Call;
-use crate::intents::registries::{Misfit, Registry};
+use crate::intents::registries::Registry;
+use crate::kind::{Kind, parse_spec};
 use crate::options::{ChangeOptions, EventOptions, TimerOptions};
-use crate::structs::bodies::Body;
 use crate::structs::errors::HandlerResult;
 use crate::structs::fields::FieldPath;
-use crate::structs::references::Reference;
-
-/// A kind of objects as handlers see it.
-///
-/// Generated kinds implement it, and a one-line type does for any other kind: with [`Value`] as spec and status it
-/// is a kind without a schema.
-pub trait Kind: Send + Sync + Sized + 'static {
-    /// `.spec`. An object whose spec does not deserialize is reported and left alone until it is mended.
-    type Spec: DeserializeOwned + fmt::Debug + Send + Sync + 'static;
-    /// `.status`, viewed on demand.
-    type Status: DeserializeOwned + 'static;
-    /// How the API serves the kind.
-    const REFERENCE: Reference;
-}
 
 /// The handlers of one kind, in registration order.
 #[must_use = "hand it to `Operator::resource`"]
@@ -58,14 +42,14 @@ impl<K: Kind> Resource<K> {
         self,
         id: &str,
         handler: F,
-        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+        options: impl FnOnce(ChangeOptions<K>) -> ChangeOptions<K>,
     ) -> Self
     where
         F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Create, id, handler, options(ChangeOptions::default()))
+        self.change(ChangeKind::Create, id, handler, options(ChangeOptions::new()))
     }
 
     /// Calls `handler` for each change of an object's essence; with `field`, for each change of that field.
@@ -73,14 +57,14 @@ impl<K: Kind> Resource<K> {
         self,
         id: &str,
         handler: F,
-        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+        options: impl FnOnce(ChangeOptions<K>) -> ChangeOptions<K>,
     ) -> Self
     where
         F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Update, id, handler, options(ChangeOptions::default()))
+        self.change(ChangeKind::Update, id, handler, options(ChangeOptions::new()))
     }
 
     /// Calls `handler` before an object is deleted; the deletion waits for it unless it is optional.
@@ -88,14 +72,14 @@ impl<K: Kind> Resource<K> {
         self,
         id: &str,
         handler: F,
-        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+        options: impl FnOnce(ChangeOptions<K>) -> ChangeOptions<K>,
     ) -> Self
     where
         F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Delete, id, handler, options(ChangeOptions::default()))
+        self.change(ChangeKind::Delete, id, handler, options(ChangeOptions::new()))
     }
 
     /// Calls `handler` once for each object that was there, and handled, when the operator started.
@@ -103,14 +87,14 @@ impl<K: Kind> Resource<K> {
         self,
         id: &str,
         handler: F,
-        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+        options: impl FnOnce(ChangeOptions<K>) -> ChangeOptions<K>,
     ) -> Self
     where
         F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Resume, id, handler, options(ChangeOptions::default()))
+        self.change(ChangeKind::Resume, id, handler, options(ChangeOptions::new()))
     }
 
     /// Calls `handler` whenever `field` differs from what was handled last, also on creation (H-4).
@@ -121,7 +105,7 @@ impl<K: Kind> Resource<K> {
         id: &str,
         field: impl Into<FieldPath>,
         handler: F,
-        options: impl FnOnce(ChangeOptions) -> ChangeOptions,
+        options: impl FnOnce(ChangeOptions<K>) -> ChangeOptions<K>,
     ) -> Self
     where
         F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
@@ -132,7 +116,7 @@ impl<K: Kind> Resource<K> {
             ChangeKind::Field,
             id,
             handler,
-            options(ChangeOptions::default()).field(field),
+            options(ChangeOptions::new()).field(field),
         )
     }
 
@@ -141,14 +125,14 @@ impl<K: Kind> Resource<K> {
         mut self,
         id: &str,
         handler: F,
-        options: impl FnOnce(EventOptions) -> EventOptions,
+        options: impl FnOnce(EventOptions<K>) -> EventOptions<K>,
     ) -> Self
     where
         F: Fn(Event<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        let common = options(EventOptions::default()).common;
+        let common = options(EventOptions::new()).common;
         self.registry.events.push(EventHandler {
             id: suffixed(id, common.field.as_ref()),
             function: TypeId::of::<F>(),
@@ -161,13 +145,18 @@ impl<K: Kind> Resource<K> {
     }
 
     /// Calls `handler` again and again for each object, on the object's own clock.
-    pub fn timer<F, Fut, T>(mut self, id: &str, handler: F, options: impl FnOnce(TimerOptions) -> TimerOptions) -> Self
+    pub fn timer<F, Fut, T>(
+        mut self,
+        id: &str,
+        handler: F,
+        options: impl FnOnce(TimerOptions<K>) -> TimerOptions<K>,
+    ) -> Self
     where
         F: Fn(Timer<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        let options = options(TimerOptions::default());
+        let options = options(TimerOptions::new());
         let common = options.common;
         self.registry.timers.push(TimerHandler {
             id: suffixed(id, common.field.as_ref()),
@@ -185,7 +174,7 @@ impl<K: Kind> Resource<K> {
         self
     }
 
-    fn change<F, Fut, T>(mut self, kind: ChangeKind, id: &str, handler: F, options: ChangeOptions) -> Self
+    fn change<F, Fut, T>(mut self, kind: ChangeKind, id: &str, handler: F, options: ChangeOptions<K>) -> Self
     where
         F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
@@ -271,25 +260,4 @@ where
         }
         .boxed()
     })
-}
-
-/// Turns the raw spec into the kind's own; an absent one reads as an empty object.
-pub(crate) fn parse_spec<K: Kind>(body: &Body) -> Result<Arc<dyn Any + Send + Sync>, Misfit> {
-    let empty = Value::Object(serde_json::Map::new());
-    let spec = body.spec().unwrap_or(&empty);
-    match serde_path_to_error::deserialize::<_, K::Spec>(spec) {
-        Ok(spec) => Ok(Arc::new(spec)),
-        Err(error) => {
-            let inner = error.path().to_string();
-            let path = if inner == "." {
-                "spec".to_owned()
-            } else {
-                format!("spec.{inner}")
-            };
-            Err(Misfit {
-                path,
-                message: error.into_inner().to_string(),
-            })
-        }
-    }
 }

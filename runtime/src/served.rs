@@ -7,7 +7,7 @@ use serde::de::Deserializer;
 use serde::ser::{SerializeStruct as _, Serializer};
 use serde::{Deserialize, Serialize};
 
-use crate::resource::Kind;
+use crate::kind::Kind;
 
 /// Stands for `apiVersion` and `kind` in a typed object, to be flattened into it.
 ///

@@ -261,6 +261,7 @@ struct LaterWidget;
 impl Kind for LaterWidget {
     type Spec = Value;
     type Status = Value;
+    type Memo = ();
     const REFERENCE: Reference = Reference {
         version: "v2",
         ..Widget::REFERENCE

@@ -112,7 +112,7 @@ fn times(
 async fn schedule(
     body: u64,
     failures: u32,
-    options: impl FnOnce(kopf_runtime::TimerOptions) -> kopf_runtime::TimerOptions,
+    options: impl FnOnce(kopf_runtime::TimerOptions<Widget>) -> kopf_runtime::TimerOptions<Widget>,
     count: usize,
 ) -> Vec<String> {
     let cluster = Cluster::embedded().await;
@@ -135,11 +135,11 @@ async fn intervals_count_from_the_end_or_on_a_grid() {
         ["0", "1300", "2600"]
     );
     assert_eq!(
-        schedule(300, 0, |o| o.interval(secs(1)).sharp(), 3).await,
+        schedule(300, 0, |o| o.interval(secs(1)).sharp(true), 3).await,
         ["0", "1000", "2000"]
     );
     assert_eq!(
-        schedule(1000, 0, |o| o.interval(secs(1)).sharp(), 3).await,
+        schedule(1000, 0, |o| o.interval(secs(1)).sharp(true), 3).await,
         ["0", "2000", "4000"]
     );
 }
@@ -191,7 +191,7 @@ async fn an_idle_timer_waits_until_the_object_is_left_alone() {
 /// An operator with one timer that notes its calls, and an object for it.
 async fn ticking(
     notes: &Notes,
-    options: impl FnOnce(kopf_runtime::TimerOptions) -> kopf_runtime::TimerOptions,
+    options: impl FnOnce(kopf_runtime::TimerOptions<Widget>) -> kopf_runtime::TimerOptions<Widget>,
 ) -> (Cluster, Working) {
     let cluster = Cluster::embedded().await;
     widgets::install(&cluster).await;
@@ -229,7 +229,7 @@ async fn a_one_shot_is_called_once() {
 #[tokio::test(start_paused = true)]
 async fn a_timer_that_was_stopped_starts_again_when_it_matches_again() {
     let notes = Notes::default();
-    let options = |o: kopf_runtime::TimerOptions| o.interval(secs(10)).label("off", kopf_runtime::ABSENT);
+    let options = |o: kopf_runtime::TimerOptions<Widget>| o.interval(secs(10)).label("off", kopf_runtime::ABSENT);
     let (cluster, operator) = ticking(&notes, options).await;
     notes.wait_for(2).await;
     let path = path(&cluster, "a");

@@ -25,6 +25,7 @@ pub struct WidgetSpec {
 impl Kind for Widget {
     type Spec = WidgetSpec;
     type Status = Value;
+    type Memo = ();
     const REFERENCE: Reference = Reference {
         group: "tests.kopf-gen.example.com",
         version: "v1",

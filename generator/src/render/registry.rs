@@ -218,7 +218,7 @@ impl Registry<'_> {
         let mut options = Vec::new();
         options.extend(self.duration_option("interval", timer.interval));
         options.extend(self.duration_option("idle", timer.idle));
-        options.extend(timer.sharp.then(|| ".sharp()".to_owned()));
+        options.extend(timer.sharp.then(|| ".sharp(true)".to_owned()));
         options.extend(self.duration_option("initial_delay", timer.initial_delay));
         options.extend(self.limits(&timer.limits));
         options.extend(

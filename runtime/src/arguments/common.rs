@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::intents::contexts::Context;
 use crate::intents::invocation::Common;
-use crate::resource::Kind;
+use crate::kind::Kind;
 use crate::structs::bodies::Body;
 use crate::structs::patches::Patch;
 
@@ -121,7 +121,7 @@ impl std::fmt::Debug for LazyClient {
 /// What `for_test` puts into the shared fields.
 pub(super) fn for_test<K: Kind>(object: Value) -> Common {
     let body = Body::new(object);
-    let spec = match crate::resource::parse_spec::<K>(&body) {
+    let spec = match crate::kind::parse_spec::<K>(&body) {
         Ok(spec) => spec,
         Err(misfit) => panic!("the object does not fit `{}`: {misfit}", K::REFERENCE.kind),
     };

@@ -7,6 +7,7 @@
 //! # impl kopf_runtime::Kind for Cart {
 //! #     type Spec = Value;
 //! #     type Status = Value;
+//! #     type Memo = ();
 //! #     const REFERENCE: kopf_runtime::Reference = kopf_runtime::Reference {
 //! #         group: "shop.example.com", version: "v1", kind: "Cart", plural: "carts", namespaced: true,
 //! #     };
@@ -36,7 +37,7 @@ use crate::intents::causes::Reason;
 use crate::intents::contexts::Events;
 use crate::intents::invocation::{ChangeCall, Common, EventCall, TimerCall};
 use crate::intents::stoppers::Stopped;
-use crate::resource::Kind;
+use crate::kind::Kind;
 use crate::structs::bodies::Body;
 use crate::structs::diffs::{Diff, diff};
 use crate::structs::events::EventType;

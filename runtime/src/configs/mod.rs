@@ -6,3 +6,4 @@ pub(crate) mod conventions;
 pub(crate) mod diffbase;
 pub(crate) mod progress;
 pub(crate) mod settings;
+pub(crate) mod storages;

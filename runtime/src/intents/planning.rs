@@ -22,32 +22,13 @@ pub(crate) use super::settling::{Conclusion, Finished, finish};
 use crate::actions::execution;
 use crate::actions::lifecycles::{self, Lifecycle};
 use crate::configs::conventions;
-use crate::configs::diffbase::{self, DiffBaseStorage};
-use crate::configs::progress::{ProgressStorage, Record};
+use crate::configs::diffbase;
+use crate::configs::progress::Record;
+use crate::configs::storages::Storages;
 use crate::structs::bodies::Body;
 use crate::structs::diffs::Diff;
 use crate::structs::fields::FieldPath;
 use crate::structs::finalizers;
-
-/// Where state is kept on objects.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Storages {
-    pub(crate) prefix: String,
-    pub(crate) finalizer: String,
-    pub(crate) progress: ProgressStorage,
-    pub(crate) diffbase: DiffBaseStorage,
-}
-
-impl Storages {
-    pub(crate) fn new(prefix: &str, finalizer: &str) -> Self {
-        Self {
-            prefix: prefix.to_owned(),
-            finalizer: finalizer.to_owned(),
-            progress: ProgressStorage::new(prefix),
-            diffbase: DiffBaseStorage::new(prefix),
-        }
-    }
-}
 
 /// What a cycle starts from.
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@ pub struct Other;
 impl kopf_runtime::Kind for Other {
     type Spec = ();
     type Status = ();
+    type Memo = ();
     const REFERENCE: kopf_runtime::Reference = <Bucket as kopf_runtime::Kind>::REFERENCE;
 }
 

@@ -185,6 +185,7 @@ fn kind_impl(resource: &Resource, scope: &mut Scope, spec: &TokenStream, status:
         impl #kind_trait for #name {
             type Spec = #spec;
             type Status = #status;
+            type Memo = ();
             const REFERENCE: #reference = #reference {
                 group: #group,
                 version: #version,

@@ -46,6 +46,7 @@ impl Greeting {
 impl Kind for Greeting {
     type Spec = GreetingSpec;
     type Status = GreetingStatus;
+    type Memo = ();
     const REFERENCE: Reference = Reference {
         group: "demo.example.com",
         version: "v1",

@@ -46,6 +46,7 @@ impl Bucket {
 impl Kind for Bucket {
     type Spec = BucketSpec;
     type Status = BucketStatus;
+    type Memo = ();
     const REFERENCE: Reference = Reference {
         group: "storage.example.com",
         version: "v1",

@@ -13,6 +13,7 @@ pub struct Pod;
 impl Kind for Pod {
     type Spec = serde_json::Value;
     type Status = serde_json::Value;
+    type Memo = ();
     const REFERENCE: Reference = Reference {
         group: "",
         version: "v1",

@@ -46,6 +46,7 @@ impl Meter {
 impl Kind for Meter {
     type Spec = MeterSpec;
     type Status = MeterStatus;
+    type Memo = ();
     const REFERENCE: Reference = Reference {
         group: "metrics.example.com",
         version: "v1",

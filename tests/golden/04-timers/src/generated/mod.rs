@@ -34,6 +34,6 @@ fn meter() -> Resource<Meter> {
         .timer(
             "tidy_up",
             tidy_up,
-            |o| o.interval(mins(1)).idle(secs(3)).sharp().initial_delay(secs(1)),
+            |o| o.interval(mins(1)).idle(secs(3)).sharp(true).initial_delay(secs(1)),
         )
 }
