@@ -17,6 +17,8 @@ mod golden;
 mod kopf;
 /// kubectl on the embedded server.
 mod kubectl;
+/// Which rules the tests prove.
+mod rules;
 /// What the compiler says of wrong handlers.
 mod signatures;
 /// The command that runs an operator on its samples.

@@ -7,6 +7,7 @@ pub mod kopf;
 pub mod programs;
 pub mod projects;
 mod rounds;
+pub mod rules;
 pub mod widgets;
 
 pub use rounds::rounds;
