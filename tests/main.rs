@@ -17,6 +17,8 @@ mod golden;
 mod kopf;
 /// kubectl on the embedded server.
 mod kubectl;
+/// The inverted rules are those of this source.
+mod mutants;
 /// Which rules the tests prove.
 mod rules;
 /// What the compiler says of wrong handlers.

@@ -4,6 +4,7 @@
 pub mod cluster;
 pub mod control_plane;
 pub mod kopf;
+pub mod mutants;
 pub mod programs;
 pub mod projects;
 mod rounds;
