@@ -1,6 +1,7 @@
 //! The command line of an operator, with Kopf's options (CLI-02, CLI-03).
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -136,7 +137,7 @@ async fn serve(operator: Operator, run: RunArgs) -> anyhow::Result<()> {
     let config = Config::infer()
         .await
         .context("cannot find out how to reach a cluster")?;
-    let client = client(config, &name)?;
+    let client = client(config, &name, operator.connect_timeout())?;
     let stopping = CancellationToken::new();
     tokio::spawn(stop_on_signal(stopping.clone()));
     let options = RunOptions::new(client)
@@ -149,8 +150,9 @@ async fn serve(operator: Operator, run: RunArgs) -> anyhow::Result<()> {
 }
 
 /// A client that names the operator in its User-Agent.
-fn client(mut config: Config, name: &str) -> anyhow::Result<Client> {
+fn client(mut config: Config, name: &str, connect_timeout: Option<Duration>) -> anyhow::Result<Client> {
     let agent = http::HeaderValue::from_str(name)?;
+    config.connect_timeout = connect_timeout.or(config.connect_timeout);
     config.headers.push((http::header::USER_AGENT, agent));
     Ok(Client::try_from(config)?)
 }

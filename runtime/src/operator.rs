@@ -1,6 +1,7 @@
 //! The operator: what it handles, its settings, and how it is run.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use kube::Client;
 use tokio_util::sync::CancellationToken;
@@ -172,6 +173,11 @@ impl Operator {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// `settings.networking.connect_timeout`, for whoever makes the client.
+    pub(crate) fn connect_timeout(&self) -> Option<Duration> {
+        self.settings.networking.connect_timeout
     }
 
     fn plan(self, options: RunOptions) -> Result<Plan, RunError> {

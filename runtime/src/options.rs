@@ -154,11 +154,22 @@ pub struct TimerOptions<K> {
     pub(crate) idle: Option<Duration>,
     pub(crate) sharp: bool,
     pub(crate) initial_delay: Option<Duration>,
+    pub(crate) optional: bool,
+    pub(crate) cancellation_backoff: Option<Duration>,
+    pub(crate) cancellation_timeout: Option<Duration>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: Kind> TimerOptions<K> {
-    common_options!(interval, idle, sharp, initial_delay);
+    common_options!(
+        interval,
+        idle,
+        sharp,
+        initial_delay,
+        optional,
+        cancellation_backoff,
+        cancellation_timeout
+    );
     error_options!();
 
     /// The time from the end of one call to the start of the next (T-3).
@@ -182,6 +193,29 @@ impl<K: Kind> TimerOptions<K> {
     /// The wait before the first call (T-2).
     pub fn initial_delay(mut self, delay: Duration) -> Self {
         self.initial_delay = Some(delay);
+        self
+    }
+
+    /// Deletion does not wait for the timer: no finalizer is set for it, and it may still run when its object is gone
+    /// already (B-046).
+    pub fn optional(mut self, optional: bool) -> Self {
+        self.optional = optional;
+        self
+    }
+
+    /// How much longer than `cancellation_timeout` a timer may take to end. Without that one it means nothing.
+    pub fn cancellation_backoff(mut self, backoff: Duration) -> Self {
+        self.cancellation_backoff = Some(backoff);
+        self
+    }
+
+    /// How long a running call may go on once the timer is asked to stop, because the object is deleted or no longer
+    /// matches; by default as long as it takes (G-12, B-046).
+    ///
+    /// After that and `cancellation_backoff`, an async function is dropped at its await point. A blocking one cannot
+    /// be dropped: it is left to itself with a warning, and the deletion goes on.
+    pub fn cancellation_timeout(mut self, timeout: Duration) -> Self {
+        self.cancellation_timeout = Some(timeout);
         self
     }
 }

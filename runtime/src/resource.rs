@@ -14,6 +14,7 @@ use crate::arguments::{Change, Event, Timer};
 use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
 use crate::intents::invocation::Call;
 use crate::intents::registries::Registry;
+use crate::intents::stoppers::Cancellation;
 use crate::kind::{Kind, parse_spec};
 use crate::options::{ChangeOptions, EventOptions, TimerOptions};
 use crate::structs::errors::HandlerResult;
@@ -169,6 +170,11 @@ impl<K: Kind> Resource<K> {
             idle: options.idle,
             sharp: options.sharp,
             initial_delay: options.initial_delay,
+            optional: options.optional,
+            cancellation: Cancellation {
+                backoff: options.cancellation_backoff,
+                timeout: options.cancellation_timeout,
+            },
             call: erase(handler),
         });
         self

@@ -42,6 +42,7 @@ pub(crate) enum Invoked {
 /// Calls a function in `span`; `abort` drops it where it stands.
 ///
 /// A blocking function is waited for even when its time is up, and then its own outcome counts, as in Kopf (E-10).
+/// After an abort it is waited for too, by whoever still does: it runs on anyway, and not beside the next call (T-13).
 pub(crate) async fn invoke(
     start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send,
     span: Span,
@@ -61,16 +62,32 @@ pub(crate) async fn invoke(
             ended => ended,
         }
     };
-    let limited = BLOCKING.scope(Cell::new(false), limited);
-    tokio::select! {
-        biased;
-        () = abort.cancelled() => Invoked::Aborted,
-        ended = limited => match ended {
+    let call = async {
+        let mut limited = pin!(limited);
+        tokio::select! {
+            biased;
+            () = abort.cancelled() => {
+                if BLOCKING.with(Cell::get) {
+                    let _ = limited.await;
+                }
+                None
+            }
+            ended = &mut limited => Some(ended),
+        }
+    };
+    match BLOCKING.scope(Cell::new(false), call).await {
+        None => Invoked::Aborted,
+        Some(ended) => match ended {
             Ok(Ok(Ok(result))) => Invoked::Returned(Outcome::Success(result)),
             Ok(Ok(Err(error))) => Invoked::Returned(classify(&error)),
-            Ok(Err(panic)) => Invoked::Returned(Outcome::Arbitrary { message: describe(panic.as_ref()) }),
+            Ok(Err(panic)) => Invoked::Returned(Outcome::Arbitrary {
+                message: describe(panic.as_ref()),
+            }),
             Err(_) => Invoked::TimedOut(Outcome::Permanent {
-                message: format!("timed out while it ran, after {} s", timeout.unwrap_or_default().as_secs_f32()),
+                message: format!(
+                    "timed out while it ran, after {} s",
+                    timeout.unwrap_or_default().as_secs_f32()
+                ),
             }),
         },
     }

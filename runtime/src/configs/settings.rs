@@ -25,8 +25,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Refuses what the API would refuse in every request (N-8).
+    /// Refuses what the API would refuse in every request (N-8), and what would leave everything undone.
     pub(crate) fn check(&self) -> Result<(), String> {
+        if self.queueing.worker_limit == Some(0) {
+            return Err("settings.queueing.worker_limit: with no worker at all, nothing is done".to_owned());
+        }
         let PersistenceSettings { prefix, finalizer, .. } = &self.persistence;
         conventions::validate_prefix(prefix).map_err(|error| format!("settings.persistence.prefix: {error}"))?;
         conventions::validate_qualified_name(finalizer)
@@ -91,9 +94,19 @@ impl Default for WatchingSettings {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct QueueingSettings {
-    /// Waits after errors of the framework itself, one after another; the last one repeats. Default: 1, 1, 2,
-    /// 3, 5, … 610 seconds.
+    /// Waits after errors of the framework itself, one after another; the last one repeats, and a success begins the
+    /// row anew. Without any, there is no waiting, and the object is looked at again at its next event. Patches
+    /// that the API server does not take yet wait at most a minute, so that little is lost once it does. Default: 1,
+    /// 1, 2, 3, 5, … 610 seconds.
     pub error_delays: Vec<Duration>,
+    /// How many objects of one kind, in each of the namespaces that are watched one by one, are processed at once;
+    /// `None` for no limit, and zero is refused. An object that has nothing to do, or waits for a retry, does
+    /// not count. Default: none.
+    pub worker_limit: Option<usize>,
+    /// How long running handlers and timers may go on once the operator is to stop; then they are dropped.
+    /// Handlers that run longer need more, and so does then the pod's `terminationGracePeriodSeconds`. Default: 10
+    /// seconds; Kopf's is 2.
+    pub exit_timeout: Duration,
 }
 
 impl Default for QueueingSettings {
@@ -101,6 +114,8 @@ impl Default for QueueingSettings {
         let seconds = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610];
         Self {
             error_delays: seconds.map(Duration::from_secs).to_vec(),
+            worker_limit: None,
+            exit_timeout: Duration::from_secs(10),
         }
     }
 }
@@ -147,12 +162,26 @@ impl Default for ExecutionSettings {
 pub struct NetworkingSettings {
     /// Limit of one request. Default: 5 minutes.
     pub request_timeout: Duration,
+    /// How long connecting may take, within the limit of the request; `None` leaves it to the client, which gives up
+    /// after 30 seconds. It holds for the client that the operator makes itself; one that is handed over connects as
+    /// it was built. Default: none.
+    pub connect_timeout: Option<Duration>,
+    /// Waits between the first attempts of a request that may succeed later, one after another: no connection, no
+    /// answer, and the statuses 5xx, 401, 403 and 429. The waits of `queueing.error_delays` follow. Half of
+    /// each wait is random. Default: 1, 1, 2, 3, 5, 8, 13, 21 seconds.
+    pub error_backoffs: Vec<Duration>,
+    /// What a `Retry-After` of the API server means: true takes it as it is, even if it is shorter than the wait
+    /// would be; false never waits less, but perhaps longer. Default: false.
+    pub enforce_retry_after: bool,
 }
 
 impl Default for NetworkingSettings {
     fn default() -> Self {
         Self {
             request_timeout: Duration::from_secs(300),
+            connect_timeout: None,
+            error_backoffs: [1, 1, 2, 3, 5, 8, 13, 21].map(Duration::from_secs).to_vec(),
+            enforce_retry_after: false,
         }
     }
 }
@@ -186,9 +215,35 @@ mod tests {
         let settings = Settings::default();
         assert_eq!(settings.queueing.error_delays.len(), 15);
         assert_eq!(settings.queueing.error_delays.last(), Some(&Duration::from_secs(610)));
+        assert_eq!(settings.queueing.worker_limit, None);
         assert_eq!(settings.persistence.finalizer, "kopf.zalando.org/KopfFinalizerMarker");
+        let backoffs: Vec<u64> = settings
+            .networking
+            .error_backoffs
+            .iter()
+            .map(Duration::as_secs)
+            .collect();
+        assert_eq!(backoffs, [1, 1, 2, 3, 5, 8, 13, 21]);
+        assert_eq!(settings.networking.request_timeout, Duration::from_secs(300));
+        assert_eq!(settings.networking.connect_timeout, None);
+        assert!(!settings.networking.enforce_retry_after);
         assert_eq!(settings.watching.inactivity_timeout, Some(Duration::from_secs(70)));
         assert_eq!(settings.execution.lifecycle, Lifecycle::Asap);
+        assert_eq!(settings.check(), Ok(()));
+    }
+
+    //
+    #[test]
+    fn no_worker_at_all_is_refused() {
+        let mut settings = Settings::default();
+        settings.queueing.worker_limit = Some(0);
+        assert!(
+            settings
+                .check()
+                .unwrap_err()
+                .starts_with("settings.queueing.worker_limit: ")
+        );
+        settings.queueing.worker_limit = Some(1);
         assert_eq!(settings.check(), Ok(()));
     }
 

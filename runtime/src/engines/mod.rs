@@ -3,4 +3,5 @@
 pub(crate) mod posting;
 pub(crate) mod probing;
 pub(crate) mod spans;
+pub(crate) mod supervision;
 pub(crate) mod timers;

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::spans;
+use super::supervision::{Ended, Step, Stopping, Supervised, supervise};
 use crate::actions::application::{self, Applied};
 use crate::actions::execution::{self, ErrorsMode, Verdict};
 use crate::clients::fetching::Serving;
@@ -37,79 +38,13 @@ pub(crate) struct Timers {
     live: Option<watch::Sender<Live>>,
 }
 
-/// One timer of one object, also after its end: one that ended by itself is not started again (G-6).
+/// One timer of one object.
 #[derive(Debug)]
 struct Running {
     id: String,
-    stopped: Stopped,
-    phase: Phase,
-}
-
-impl Running {
-    /// Asks the task to stop; one that has ended stays as it is.
-    fn stop(&self) {
-        if self.phase.change(Step::stop) == Step::Stopping {
-            self.stopped.set();
-        }
-    }
-}
-
-/// Where in its life a task is; shared with the task.
-#[derive(Clone, Debug, Default)]
-struct Phase(Arc<Mutex<Step>>);
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Step {
-    #[default]
-    Running,
-    /// Asked to stop.
-    Stopping,
-    /// Ended because it was asked to: it may start again (G-7).
-    Stopped,
-    /// Ended by itself, be it by a panic: over for this object and process (G-6, T-12).
-    Over,
-}
-
-impl Step {
-    fn stop(self) -> Self {
-        match self {
-            Self::Running => Self::Stopping,
-            other => other,
-        }
-    }
-
-    fn end(self) -> Self {
-        match self {
-            Self::Running => Self::Over,
-            Self::Stopping => Self::Stopped,
-            other => other,
-        }
-    }
-}
-
-impl Phase {
-    fn get(&self) -> Step {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change(&self, change: fn(Step) -> Step) -> Step {
-        let mut step = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *step = change(*step);
-        *step
-    }
-}
-
-/// Tells of a task's end, however it comes; and only once the task counts as ended.
-struct Ending {
-    phase: Phase,
-    ended: Arc<dyn Fn() + Send + Sync>,
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        self.phase.change(Step::end);
-        (self.ended)();
-    }
+    /// The object waits for its end.
+    holds: bool,
+    task: Supervised,
 }
 
 /// The object as its timers see it.
@@ -129,7 +64,7 @@ pub(crate) struct Surroundings {
     /// How the kind is served now: a timer outlives changes of its CRD.
     pub(crate) serving: Arc<dyn Fn() -> Serving + Send + Sync>,
     /// Called when a timer has ended, on which the finalizer may wait.
-    pub(crate) ended: Arc<dyn Fn() + Send + Sync>,
+    pub(crate) ended: Ended,
 }
 
 impl Timers {
@@ -154,52 +89,27 @@ impl Timers {
 
     /// Starts the timers that match and do not run, and asks those that no longer match to stop (G-1, G-2, G-18).
     ///
-    /// [`Timers::show`] must have been called before.
-    pub(crate) fn adjust(&mut self, matching: &[&TimerHandler], surroundings: &Surroundings) {
+    /// Only when `secured` may those start that need the finalizer. [`Timers::show`] must have been called before.
+    pub(crate) fn adjust(&mut self, matching: &[&TimerHandler], secured: bool, surroundings: &Surroundings) {
         for running in &self.running {
             if !matching.iter().any(|timer| timer.id == running.id) {
-                running.stop();
+                running.task.stop();
             }
         }
         // A stopped timer may start again once its old task is gone; one that ended by itself may not.
-        self.running.retain(|running| running.phase.get() != Step::Stopped);
+        self.running.retain(|running| running.task.step() != Step::Stopped);
         let Some(live) = &self.live else { return };
-        for timer in matching {
-            if self.running.iter().any(|running| running.id == timer.id) {
-                continue;
+        for timer in matching.iter().filter(|timer| secured || timer.optional) {
+            if !self.running.iter().any(|running| running.id == timer.id) {
+                self.running.push(start(timer, live, surroundings));
             }
-            let stopped = Stopped::within(&surroundings.environment.stopping);
-            let task = Task {
-                timer: (*timer).clone(),
-                live: live.subscribe(),
-                stopped: stopped.clone(),
-                surroundings: surroundings.clone(),
-            };
-            let about = ObjectReference::to(&live.borrow().body);
-            let span = spans::handler_span(surroundings.environment.number, &timer.id, &about);
-            let phase = Phase::default();
-            let ending = Ending {
-                phase: phase.clone(),
-                ended: Arc::clone(&surroundings.ended),
-            };
-            let work = async move {
-                let _ending = ending;
-                task.run().await;
-            };
-            // The task is waited for by the operator's end, not by a handle.
-            drop(surroundings.environment.tasks.spawn(work.instrument(span)));
-            self.running.push(Running {
-                id: timer.id.clone(),
-                stopped,
-                phase,
-            });
         }
     }
 
     /// Asks all to stop.
     pub(crate) fn stop(&self) {
         for running in &self.running {
-            running.stop();
+            running.task.stop();
         }
     }
 
@@ -208,18 +118,18 @@ impl Timers {
         self.live.as_ref().map(|live| live.borrow().body.clone())
     }
 
-    /// Whether any task is alive, be it on its way out (Z-10, T-1).
-    pub(crate) fn are_alive(&self) -> bool {
+    /// Whether the object has to wait for any of them, be it on its way out (Z-10, T-1).
+    pub(crate) fn hold(&self) -> bool {
         self.running
             .iter()
-            .any(|running| matches!(running.phase.get(), Step::Running | Step::Stopping))
+            .any(|running| running.holds && running.task.step().is_awaited())
     }
 
     /// Whether this timer is over for this object and process (T-12).
     pub(crate) fn is_over(&self, id: &str) -> bool {
         self.running
             .iter()
-            .any(|running| running.id == id && running.phase.get() == Step::Over)
+            .any(|running| running.id == id && running.task.step() == Step::Over)
     }
 }
 
@@ -227,6 +137,41 @@ impl Drop for Timers {
     /// Whoever forgets the object ends its timers (G-25).
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+fn start(timer: &TimerHandler, live: &watch::Sender<Live>, surroundings: &Surroundings) -> Running {
+    let environment = &surroundings.environment;
+    // Asked by its object or by the operator, dropped alone or with all the others.
+    let stopped = Stopped::within(&environment.stopping);
+    let abort = environment.abort.child_token();
+    let task = Task {
+        timer: timer.clone(),
+        live: live.subscribe(),
+        stopped: stopped.clone(),
+        surroundings: Surroundings {
+            environment: Environment {
+                abort: abort.clone(),
+                ..environment.clone()
+            },
+            ..surroundings.clone()
+        },
+    };
+    let about = ObjectReference::to(&live.borrow().body);
+    let span = spans::handler_span(environment.number, &timer.id, &about);
+    let stopping = Stopping {
+        id: timer.id.clone(),
+        stopped,
+        cancellation: timer.cancellation,
+        abort,
+    };
+    let (supervised, work) = supervise(task.run(), stopping, Arc::clone(&surroundings.ended));
+    // The task is waited for by the operator's end, not by a handle.
+    drop(environment.tasks.spawn(work.instrument(span)));
+    Running {
+        id: timer.id.clone(),
+        holds: !timer.optional,
+        task: supervised,
     }
 }
 
@@ -284,7 +229,7 @@ impl Task {
         self.surroundings.environment.clock.now()
     }
 
-    /// One call and the sending of its patch; `None` if the operator ends.
+    /// One call and the sending of its patch; `None` if it was cut short.
     async fn attempt(&mut self, record: Record) -> Option<(Record, Verdict)> {
         let environment = &self.surroundings.environment;
         let timer = &self.timer;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::filters::Filters;
 use super::invocation::{ChangeFn, EventFn, TimerFn};
+use super::stoppers::Cancellation;
 use crate::actions::execution::Limits;
 use crate::configs::conventions;
 use crate::structs::bodies::Body;
@@ -75,6 +76,9 @@ pub(crate) struct TimerHandler {
     pub(crate) sharp: bool,
     /// The wait before the first call (T-2).
     pub(crate) initial_delay: Option<Duration>,
+    /// Needs no finalizer.
+    pub(crate) optional: bool,
+    pub(crate) cancellation: Cancellation,
     pub(crate) param: Value,
     pub(crate) call: TimerFn,
 }

@@ -62,7 +62,7 @@ impl Processor {
                 return Next::After(self.environment.settings.execution.default_backoff);
             }
         };
-        if conclusion.release_finalizer && !memory.timers.are_alive() {
+        if conclusion.release_finalizer && !memory.timers.hold() {
             let freshest = object.current.clone().unwrap_or_else(|| body.clone());
             return self.release(object, &freshest).await;
         }
@@ -71,7 +71,7 @@ impl Processor {
             _ if patched => Next::Again,
             Some(Duration::ZERO) => Next::Again,
             Some(delay) => Next::After(delay),
-            None if body.deletion_timestamp().is_some() && memory.timers.are_alive() => Next::After(TIMERS_CHECK),
+            None if body.deletion_timestamp().is_some() && memory.timers.hold() => Next::After(TIMERS_CHECK),
             None => Next::Rest,
         }
     }

@@ -212,7 +212,7 @@ impl Processor {
                 if !patch.is_empty() {
                     self.send(object, body, patch.take()).await;
                 }
-                if memory.timers.are_alive() {
+                if memory.timers.hold() {
                     return Next::After(TIMERS_CHECK);
                 }
                 return self.release(object, body).await;
@@ -294,10 +294,9 @@ impl Processor {
                 .collect(),
         };
         // A timer begins only once its object cannot vanish under it.
-        if matching.is_empty() || finalizers::is_present(body, &self.storages.finalizer) {
-            memory.timers.adjust(&matching, &self.surroundings(object));
-        }
-        !matching.is_empty() || memory.timers.are_alive()
+        let secured = finalizers::is_present(body, &self.storages.finalizer);
+        memory.timers.adjust(&matching, secured, &self.surroundings(object));
+        matching.iter().any(|timer| !timer.optional) || memory.timers.hold()
     }
 
     fn surroundings(self: &Arc<Self>, object: &Object) -> Surroundings {

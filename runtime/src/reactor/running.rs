@@ -21,8 +21,6 @@ use crate::intents::registries::Registry;
 use crate::structs::clocks::Clock;
 use crate::structs::heartbeat::Heartbeat;
 
-/// How long running handlers may go on after a stop request; the pod's grace period counts on it.
-const GRACE: Duration = Duration::from_secs(10);
 /// How long the last Kubernetes events may take (EVT-I3).
 const LAST_EVENTS: Duration = Duration::from_secs(3);
 
@@ -155,7 +153,8 @@ fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Envir
 /// Lets workers and timers end by themselves, then drops what does not.
 async fn finish(environment: Environment) {
     environment.tasks.close();
-    if tokio::time::timeout(GRACE, environment.tasks.wait()).await.is_ok() {
+    let grace = environment.settings.queueing.exit_timeout;
+    if tokio::time::timeout(grace, environment.tasks.wait()).await.is_ok() {
         return;
     }
     tracing::warn!(
