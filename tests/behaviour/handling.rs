@@ -344,7 +344,7 @@ async fn a_panic_fails_one_handler_only(cluster: &Cluster) {
     operator.stop().await;
 }
 
-// Z-1, Z-6, B-040, B-042
+// Z-1, Z-6, B-042
 async fn deletion_waits_for_its_handlers_and_for_nobody_else(cluster: &Cluster) {
     widgets::install(cluster).await;
     let notes = Notes::default();

@@ -1,5 +1,7 @@
 //! Scenarios: an operator, objects, and what must come of them.
 
+mod causes;
+mod finalizers;
 mod fitting;
 mod handling;
 mod kit;

@@ -13,6 +13,35 @@ fn between(old: Value, new: Value) -> Vec<(Operation, String, Value, Value)> {
     brief(&diff(Some(&old), Some(&new)))
 }
 
+// D-1
+#[test]
+fn an_item_tells_what_happened_where_and_both_values() {
+    let old = json!({"spec": {"kept": 1, "size": 1, "gone": {"a": 1}}});
+    let new = json!({"spec": {"kept": 1, "size": [2], "a.b/c": true}});
+    let item = |operation, key: &str, old: Value, new: Value| DiffItem {
+        operation,
+        path: vec!["spec".into(), key.into()],
+        old,
+        new,
+    };
+    assert_eq!(
+        diff(Some(&old), Some(&new))[..],
+        [
+            item(Operation::Add, "a.b/c", json!(null), json!(true)),
+            item(Operation::Remove, "gone", json!({"a": 1}), json!(null)),
+            item(Operation::Change, "size", json!(1), json!([2])),
+        ]
+    );
+    let whole = diff(Some(&old), None);
+    let root = DiffItem {
+        operation: Operation::Remove,
+        path: Vec::new(),
+        old,
+        new: Value::Null,
+    };
+    assert_eq!(whole[..], [root]);
+}
+
 // D-2
 #[test]
 fn null_equals_absent_on_both_sides() {

@@ -8,6 +8,22 @@ fn an_edit_is_an_update_from_what_was_handled() {
     assert_eq!(world.base(), x(2));
 }
 
+// C-12: and not in between, and not for nothing.
+#[test]
+fn the_diff_base_is_written_at_the_end_if_the_essence_differs() {
+    let mut world = World::settled([update("u1"), update("u2"), resume("r"), delete("d")]);
+    let written = |world: &World| world.merge["metadata"]["annotations"].get(BASE).is_some();
+    world.edit(x(2)).cycle();
+    assert!(!written(&world));
+    assert!(world.cycle().done && written(&world));
+    assert_eq!(world.base(), x(2));
+    world.answer("r", [wait(5)]);
+    world.restart().cycle();
+    assert!(world.pass(5).cycle().done && !written(&world));
+    assert!(world.edit(x(3)).delete().cycle().done && written(&world));
+    assert_eq!(world.base(), x(3), "also by a deletion");
+}
+
 // C-14
 #[test]
 fn edits_made_meanwhile_are_one_accumulated_update() {
