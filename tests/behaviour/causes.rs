@@ -391,7 +391,7 @@ async fn an_object_that_was_exported_and_applied_is_new(cluster: &Cluster) {
     assert_eq!(notes.all(), ["made create a 0", "made create a 0", "made create b 0"]);
 }
 
-// C-9, C-5
+// C-9
 #[tokio::test(start_paused = true)]
 async fn a_repeated_listing_resumes_nothing() {
     let cluster = Cluster::embedded().await;
@@ -417,4 +417,50 @@ async fn a_repeated_listing_resumes_nothing() {
     }
     operator.stop().await;
     assert_eq!(notes.all(), ["back resume a 0"]);
+}
+
+// C-1: what handlers of raw events gather goes into the patch of the cycle, whose handlers come after them.
+#[tokio::test(start_paused = true)]
+async fn the_steps_of_a_cycle_have_their_order() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let kept = json!({
+        "annotations": {BASE: "{\"spec\":{\"size\":1}}\n"},
+        "finalizers": ["kopf.zalando.org/KopfFinalizerMarker"],
+    });
+    create_with(&cluster, "a", kept, json!({"size": 2})).await;
+    let watch = {
+        let notes = notes.clone();
+        move |Event { event_type, patch, .. }: Event<Widget>| {
+            notes.add(format!("event {event_type:?}"));
+            patch.meta().label("seen", "yes");
+            async { HandlerResult::Ok("watched") }
+        }
+    };
+    let resource = Resource::of::<Widget>()
+        .on_update("changed", noting(&notes, "changed"), |o| o)
+        .on_delete("gone", noting(&notes, "gone"), |o| o)
+        .on_event("watch", watch, |o| o);
+    let operator = cluster.start(Operator::new("suite").resource(resource));
+    let object = path(&cluster, "a");
+    cluster
+        .wait(&object, |object| handled_size(object, "kopf.zalando.org") == 2)
+        .await;
+    let audit = cluster.embedded.as_ref().unwrap().audit();
+    let first = audit.iter().find(|request| request.method == "PATCH").unwrap();
+    let body = first.body.clone().unwrap();
+    assert_eq!(body["metadata"]["labels"], json!({"seen": "yes"}));
+    assert!(handled(&body), "one patch: {body:#}");
+    assert_eq!(notes.all()[..2], ["event Listed", "changed update a 0"]);
+
+    tokio::time::sleep(secs(5)).await;
+    let before = notes.all().len();
+    cluster.request("DELETE", &object, &Value::Null).await.unwrap();
+    cluster.wait(&object, Value::is_null).await;
+    tokio::time::sleep(secs(5)).await;
+    operator.stop().await;
+    let after = notes.all()[before..].to_vec();
+    assert_eq!(after[..2], ["event Modified", "gone delete a 0"]);
+    assert_eq!(after.last().unwrap(), "event Deleted");
 }

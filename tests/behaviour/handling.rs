@@ -136,7 +136,7 @@ async fn changes_made_while_the_operator_is_away_are_one_update(cluster: &Cluste
     );
 }
 
-// C-5, C-9: and a second listing resumes nothing.
+// C-5: and it is not handled again.
 async fn an_unchanged_object_is_only_resumed(cluster: &Cluster) {
     widgets::install(cluster).await;
     let notes = Notes::default();

@@ -46,7 +46,7 @@ on_both_servers! {
     a_constant_result_of_a_raw_event_never_stalls_a_retry;
 }
 
-// E-4, E-6, P-1, P-2, P-3
+// E-4, E-6, P-1, P-2
 async fn a_temporary_error_is_retried_after_its_delay(cluster: &Cluster) {
     widgets::install(cluster).await;
     let notes = Notes::default();

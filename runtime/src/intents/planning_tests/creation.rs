@@ -120,7 +120,7 @@ fn a_permanent_failure_is_handled_and_not_tried_again() {
     assert_eq!((world.base(), world.traces()), (x(1), vec![]));
 }
 
-// L-2, L-3
+// L-2
 #[test]
 fn the_least_retried_goes_first_and_a_sleeping_one_holds_nobody_up() {
     let mut world = World::new([create("h1"), create("h2")]);

@@ -1,6 +1,6 @@
 use super::*;
 
-// Z-2, Z-6
+// Z-6
 #[test]
 fn a_deletion_waits_for_its_handlers_and_is_then_released() {
     let mut world = World::settled([delete("d1"), delete("d2")]);
@@ -168,7 +168,7 @@ fn timers_need_the_finalizer_without_any_handler() {
     assert_eq!(world.cycle().finalizer, FinalizerStep::Remove);
 }
 
-// Z-1 to Z-5: the whole table.
+// Z-2 to Z-5: the whole table.
 #[test]
 fn the_finalizer_step_follows_need_and_presence() {
     for reason in [Reason::Create, Reason::Update, Reason::Resume, Reason::Noop] {

@@ -1,6 +1,6 @@
 use super::*;
 
-// C-5, C-8, C-9
+// C-8
 #[test]
 fn an_object_is_resumed_once() {
     let mut world = World::settled([resume("r")]);
