@@ -1,7 +1,8 @@
 //! Sends what a cycle gathered: up to four requests, in order, until the API has taken or refused them.
 //!
-//! A transport error, a 5xx, a 429 or a 401 is waited out, with the delays of `queueing.error_delays`: the patch is
-//! kept and sent again, and the handlers behind it are not called again. A 403 is an answer if it stays. A
+//! A transport error, a 5xx, a 429 or a 401 is waited out, first with the delays of `networking.error_backoffs`, then
+//! with those of `queueing.error_delays`: the patch is kept and sent again, and the handlers behind it are not called
+//! again. A 403 is an answer if it stays. A
 //! refusal is told apart from a conflict by a fresh read (A-10 and its *Improve on*): after a conflict the transformation functions run on the
 //! fresh body, and what the server finds invalid is given up and reported.
 
@@ -18,6 +19,7 @@ use crate::clients::patching::Target;
 use crate::structs::bodies::Body;
 use crate::structs::diffs::{DiffItem, Scope, diff_in};
 use crate::structs::patches::{self, FunctionPanicked, PatchContents};
+use crate::structs::slots::Slot;
 
 /// What became of a patch.
 #[derive(Debug)]
@@ -39,10 +41,14 @@ pub(crate) enum Applied {
 pub(crate) struct Patience {
     /// Delays between attempts; the last one repeats. None at all means a second.
     pub(crate) delays: Vec<Duration>,
+    /// The server's wish counts even where it is shorter than the delay.
+    pub(crate) enforce_retry_after: bool,
     /// Ends the waiting between two attempts.
     pub(crate) stopping: CancellationToken,
     /// Ends also an attempt that is under way.
     pub(crate) abort: CancellationToken,
+    /// Given back while there is nothing to do but to wait.
+    pub(crate) slot: Slot,
 }
 
 /// Conflicts in a row after which another writer is taken for a permanent adversary.
@@ -198,6 +204,17 @@ impl Patience {
         Self { stopping, ..self }
     }
 
+    /// Gives this place to others while it waits.
+    pub(crate) fn resting(self, slot: Slot) -> Self {
+        Self { slot, ..self }
+    }
+
+    async fn rest(&self, delay: Duration) {
+        self.slot.give_back();
+        tokio::time::sleep(delay).await;
+        self.slot.take().await;
+    }
+
     /// Repeats a request until the server decides about it; `None` if that is not waited for any longer.
     async fn outlast<F>(
         &self,
@@ -241,7 +258,7 @@ impl Patience {
             // Half of the wait is random, so that many objects do not come back at the same moment.
             let jittered = delay.min(LONGEST_WAIT).mul_f64(0.5 + fastrand::f64() / 2.0);
             tokio::select! {
-                () = tokio::time::sleep(jittered.max(error.retry_after.unwrap_or_default())) => {}
+                () = self.rest(error.wait(jittered, self.enforce_retry_after)) => {}
                 () = self.stopping.cancelled() => return Ok(None),
             }
         }

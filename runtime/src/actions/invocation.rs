@@ -93,7 +93,8 @@ pub(crate) async fn invoke(
     }
 }
 
-fn describe(panic: &(dyn std::any::Any + Send)) -> String {
+/// What a panic said.
+pub(crate) fn describe(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic
         .downcast_ref::<&str>()
         .copied()

@@ -43,6 +43,16 @@ impl ApiError {
         }
     }
 
+    /// How long to wait before the next attempt: the server's wish is a lower bound, or counts as it is if `enforced`
+    ///
+    pub(crate) fn wait(&self, delay: Duration, enforced: bool) -> Duration {
+        match self.retry_after {
+            Some(wish) if enforced && !wish.is_zero() => wish,
+            Some(wish) => wish.max(delay),
+            None => delay,
+        }
+    }
+
     pub(crate) fn is_not_found(&self) -> bool {
         self.code == Some(404)
     }
@@ -91,6 +101,17 @@ mod tests {
         assert_eq!(error.message, "slow down");
         let error = ApiError::from_status(429, None, Some(Duration::from_secs(7)));
         assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
+    }
+
+    //
+    #[test]
+    fn the_servers_wish_is_a_lower_bound_or_enforced() {
+        let secs = Duration::from_secs;
+        let wish = ApiError::from_status(429, None, Some(secs(3)));
+        assert_eq!(wish.wait(secs(1), false), secs(3));
+        assert_eq!(wish.wait(secs(8), false), secs(8));
+        assert_eq!(wish.wait(secs(8), true), secs(3));
+        assert_eq!(ApiError::transport("reset").wait(secs(8), true), secs(8));
     }
 
     #[test]

@@ -311,7 +311,7 @@ impl<'a> Outage<'a> {
         let jittered = self.backoff.mul_f64(0.5 + fastrand::f64() / 2.0);
         self.source
             .heartbeat
-            .rest(error.retry_after.unwrap_or_default().max(jittered))
+            .rest(error.wait(jittered, self.source.settings.networking.enforce_retry_after))
             .await;
         self.backoff = (self.backoff * 2).min(LONGEST_BACKOFF);
     }

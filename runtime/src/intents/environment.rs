@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -18,6 +17,7 @@ use crate::structs::bodies::Body;
 use crate::structs::clocks::Clock;
 use crate::structs::events::ObjectReference;
 use crate::structs::references::Reference;
+use crate::structs::slots::Slot;
 
 /// One running operator, as seen from a handler.
 #[derive(Clone)]
@@ -67,11 +67,15 @@ impl Environment {
     }
 
     pub(crate) fn patience(&self) -> Patience {
-        let delays: &[Duration] = &self.settings.queueing.error_delays;
+        let Settings {
+            networking, queueing, ..
+        } = &*self.settings;
         Patience {
-            delays: delays.to_vec(),
+            delays: [&networking.error_backoffs[..], &queueing.error_delays[..]].concat(),
+            enforce_retry_after: networking.enforce_retry_after,
             stopping: self.stopping.clone(),
             abort: self.abort.clone(),
+            slot: Slot::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::inventory::Memory;
-use super::processing::{Processor, TypedSpec};
+use super::processing::{Object, Processor, TypedSpec};
 use crate::clients::events::{EventType, NewEvent};
 use crate::engines::spans;
 use crate::intents::planning;
@@ -23,8 +23,8 @@ pub(super) enum Fit {
 
 impl Processor {
     /// Finds a spec for the typed handlers. An object that does not fit never stops the others of its kind.
-    pub(super) fn fit(&self, body: &Body, memory: &mut Memory) -> Fit {
-        let misfit = match (self.registry.parse_spec)(body) {
+    pub(super) fn fit(&self, body: &Body, object: &mut Object, memory: &mut Memory) -> Fit {
+        let misfit = match object.typed(&self.registry.parse_spec, body) {
             Ok(spec) => {
                 memory.reported = None;
                 return Fit::Typed(spec);

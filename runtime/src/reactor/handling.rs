@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use tracing::Span;
 
 use super::inventory::Memory;
-use super::processing::{Next, Object, Processor, TIMERS_CHECK, TypedSpec};
+use super::processing::{Next, Object, Processor, TIMERS_CHECK, TypedSpec, refused_progress};
+use super::throttling::Fault;
 use crate::actions::application::{self, Applied};
 use crate::actions::execution::{self, ErrorsMode, Outcome};
 use crate::engines::spans;
@@ -28,20 +29,19 @@ impl Processor {
         body: &Body,
         spec: &TypedSpec,
         plan: &Plan,
-        patch: &Patch,
-    ) -> Next {
-        let observed = patch.take();
+    ) -> Result<Next, Fault> {
+        let observed = Self::observed(object);
         let mut finished = Vec::new();
         let mut own = PatchContents::default();
         for index in plan.pick(self.environment.settings.execution.lifecycle, fastrand_below) {
             let Some((done, contents)) = self.call(plan, index, body, spec).await else {
                 // The operator ends: what was not stored is done again by the next one.
-                return Next::Rest;
+                return Ok(Next::Rest);
             };
             own.append(contents);
             finished.push(done);
         }
-        let (conclusion, applied) = self.store(plan, body, finished, observed, own).await;
+        let (conclusion, applied) = self.store(object, plan, body, finished, observed, own).await;
         memory.handled_once |= conclusion.fully_handled;
         // While timers hold the object, the records say it, also to the next operator.
         memory.deletion_done |= conclusion.release_finalizer && !plan.ground.held;
@@ -53,32 +53,34 @@ impl Processor {
                 changed
             }
             Applied::Nothing => false,
-            Applied::Gone | Applied::Interrupted => return Next::Rest,
+            Applied::Gone | Applied::Interrupted => return Ok(Next::Rest),
             Applied::Refused(message) => {
-                tracing::error!(
-                    name = body.name(),
-                    "The API server refuses to store the progress: {message}"
-                );
-                return Next::After(self.environment.settings.execution.default_backoff);
+                let merge = conclusion.merge;
+                object.unsent = Some(PatchContents {
+                    merge,
+                    functions: Vec::new(),
+                });
+                return Err(refused_progress(&message));
             }
         };
         if conclusion.release_finalizer && !memory.timers.hold() {
             let freshest = object.current.clone().unwrap_or_else(|| body.clone());
             return self.release(object, &freshest).await;
         }
-        match conclusion.delay {
+        Ok(match conclusion.delay {
             // The answer may hold somebody else's change: the next cycle looks at it at once.
             _ if patched => Next::Again,
             Some(Duration::ZERO) => Next::Again,
             Some(delay) => Next::After(delay),
             None if body.deletion_timestamp().is_some() && memory.timers.hold() => Next::After(TIMERS_CHECK),
             None => Next::Rest,
-        }
+        })
     }
 
     /// Sends what the cycle came to; what is refused is taken apart, so that the progress is stored whatever happens.
     async fn store(
         &self,
+        object: &Object,
         plan: &Plan,
         body: &Body,
         finished: Vec<Finished>,
@@ -87,11 +89,12 @@ impl Processor {
     ) -> (Conclusion, Applied) {
         let now = self.environment.clock.now();
         let target = self.target(body);
-        let patience = self.environment.patience();
+        let patience = self.patience(object);
         let apply = async |finished: Vec<Finished>, contents: PatchContents, before: Map<String, Value>| {
-            let conclusion = planning::finish(plan, finished, &contents, now);
+            let mut conclusion = planning::finish(plan, finished, &contents, now);
             let mut merge = before;
-            compose(&mut merge, conclusion.merge.clone());
+            compose(&mut merge, std::mem::take(&mut conclusion.merge));
+            conclusion.merge.clone_from(&merge);
             let functions = contents.functions;
             let contents = PatchContents { merge, functions };
             let applied = application::apply(&target, body, contents, &patience).await;

@@ -20,6 +20,12 @@ pub(crate) enum Incoming {
     Wake,
 }
 
+impl Incoming {
+    pub(super) fn is_end(&self) -> bool {
+        matches!(self, Self::Vanished | Self::Object(EventType::Deleted, _))
+    }
+}
+
 /// What is remembered of an object between two cycles (M-2); nothing of it is persisted.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
@@ -149,16 +155,11 @@ impl Inventory {
         })
     }
 
-    /// After a worker has broken: forgets what it held, and asks for a new one if there is something in the queue.
-    pub(crate) fn revive(&self, key: &str) -> Option<Start> {
+    /// Whether the object's end is queued, so that its worker has no reason to wait for anything else.
+    pub(crate) fn has_ended(&self, key: &str) -> bool {
         self.with(|objects| {
-            let entry = objects.entries.get_mut(key)?;
-            entry.state = State::Resting(Box::default());
-            let next = entry.queue.pop_front()?;
-            let start = entry.enqueue(key.into(), next);
-            // The oldest comes first again.
-            entry.queue.rotate_right(1);
-            start
+            let queue = objects.entries.get(key).map(|entry| &entry.queue);
+            queue.is_some_and(|queue| queue.iter().any(Incoming::is_end))
         })
     }
 
@@ -225,23 +226,13 @@ mod tests {
         assert!(inventory.put(EventType::Listed, body("a", "2"), true).is_some());
     }
 
-    //
     #[test]
-    fn a_broken_worker_is_replaced() {
+    fn the_end_of_an_object_is_seen_while_it_is_queued() {
         let inventory = Inventory::default();
-        let start = inventory.put(EventType::Added, body("a", "1"), false).unwrap();
-        let (_, memory) = inventory.take(&start.key, start.memory).unwrap();
-        drop(memory);
-        assert!(inventory.put(EventType::Modified, body("a", "2"), false).is_none());
-        assert!(inventory.put(EventType::Modified, body("a", "3"), false).is_none());
-        let again = inventory.revive("a").expect("there is work left");
-        let (batch, memory) = inventory.take(&again.key, again.memory).unwrap();
-        let version = |incoming: &Incoming| match incoming {
-            Incoming::Object(_, body) => body.resource_version().map(str::to_owned),
-            Incoming::Vanished | Incoming::Wake => None,
-        };
-        assert_eq!(batch.iter().filter_map(version).collect::<Vec<_>>(), ["2", "3"]);
-        assert!(inventory.take(&again.key, memory).is_err());
+        inventory.put(EventType::Added, body("a", "1"), false);
+        assert!(!inventory.has_ended("a"));
+        inventory.put(EventType::Deleted, body("a", "2"), false);
+        assert!(inventory.has_ended("a") && !inventory.has_ended("b"));
     }
 
     // B-007

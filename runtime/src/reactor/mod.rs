@@ -12,3 +12,4 @@ pub(crate) mod inventory;
 pub(crate) mod processing;
 pub(crate) mod queueing;
 pub(crate) mod running;
+mod throttling;

@@ -3,13 +3,17 @@
 //! What to do is decided by `intents::planning`; here it is done.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
+
+use tokio::sync::Semaphore;
 
 use super::fitting::{Fit, digest};
 use super::inventory::{Incoming, Inventory, Memory};
 use super::queueing;
-use crate::actions::application::{self, Applied};
+use super::throttling::{Fault, Throttle};
+use crate::actions::application::{self, Applied, Patience};
 use crate::actions::execution::{Limits, Outcome};
 use crate::clients::fetching::Serving;
 use crate::clients::patching::Target;
@@ -23,12 +27,13 @@ use crate::intents::environment::Environment;
 use crate::intents::handlers::{EventHandler, TimerHandler};
 use crate::intents::invocation::EventCall;
 use crate::intents::planning::{self, FinalizerStep, Plan, Situation};
-use crate::intents::registries::Registry;
+use crate::intents::registries::{Misfit, ParseSpec, Registry};
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::{EventType, ObjectReference};
 use crate::structs::finalizers;
 use crate::structs::patches::{Patch, PatchContents};
+use crate::structs::slots::Slot;
 
 /// How often an object that waits for its timers to end is looked at, beside being woken by them.
 pub(super) const TIMERS_CHECK: Duration = Duration::from_secs(60);
@@ -40,22 +45,56 @@ pub(crate) enum Next {
     Again,
     /// Another cycle after this time, or at the next event.
     After(Duration),
+    /// Another cycle after this time, whatever happens meanwhile.
+    Throttled(Duration),
     /// Nothing until the next event.
     Rest,
     /// The object is gone.
     Gone,
 }
 
-/// What a worker holds of its object while it works.
+/// What a worker holds of its object while it works; it outlives the cycle in which something broke.
 pub(crate) struct Object {
     key: Box<str>,
+    /// What came and was not looked at.
+    queue: VecDeque<Incoming>,
     /// The freshest known state.
     pub(super) current: Option<Body>,
+    /// What came last, be it older than that.
+    latest: Option<Body>,
+    /// The typed spec of a state, or why it does not fit.
+    typed: Option<(Body, Result<TypedSpec, Misfit>)>,
+    /// What the handlers of raw events want.
+    observed: Patch,
+    /// What the API server refused to store: it is sent again before any handler is called again.
+    pub(super) unsent: Option<PatchContents>,
+    /// A cycle is due.
+    pub(super) due: bool,
+    gone: bool,
+    /// The worker's place among those that work at once.
+    pub(super) slot: Slot,
 }
 
 impl Object {
-    pub(crate) fn new(key: Box<str>) -> Self {
-        Self { key, current: None }
+    pub(super) fn receive(&mut self, batch: impl IntoIterator<Item = Incoming>) {
+        self.queue.extend(batch);
+    }
+
+    /// Whether its end came, looked at or not.
+    pub(super) fn has_ended(&self) -> bool {
+        self.gone || self.queue.iter().any(Incoming::is_end)
+    }
+
+    /// The spec as its type has it, parsed once for each state.
+    pub(super) fn typed(&mut self, parse: &ParseSpec, body: &Body) -> Result<TypedSpec, Misfit> {
+        match &self.typed {
+            Some((known, parsed)) if known.is_same(body) => parsed.clone(),
+            _ => {
+                let parsed = parse(body);
+                self.typed = Some((body.clone(), parsed.clone()));
+                parsed
+            }
+        }
     }
 }
 
@@ -66,6 +105,8 @@ pub(crate) struct Processor {
     pub(crate) inventory: Inventory,
     pub(super) storages: Storages,
     serving: Mutex<Serving>,
+    /// The places of all workers; `None` for no limit.
+    places: Option<Arc<Semaphore>>,
 }
 
 pub(super) type TypedSpec = Arc<dyn Any + Send + Sync>;
@@ -74,9 +115,11 @@ impl Processor {
     pub(crate) fn new(registry: Arc<Registry>, environment: Environment) -> Self {
         let persistence = &environment.settings.persistence;
         let storages = Storages::new(&persistence.prefix, &persistence.finalizer);
+        let limit = environment.settings.queueing.worker_limit;
         Self {
             registry,
             storages,
+            places: limit.map(|limit| Arc::new(Semaphore::new(limit))),
             environment,
             inventory: Inventory::default(),
             serving: Mutex::new(Serving {
@@ -94,63 +137,83 @@ impl Processor {
         *self.serving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn object(&self, key: Box<str>) -> Object {
+        Object {
+            key,
+            queue: VecDeque::new(),
+            current: None,
+            latest: None,
+            typed: None,
+            observed: Patch::default(),
+            unsent: None,
+            due: false,
+            gone: false,
+            slot: Slot::among(self.places.as_ref()),
+        }
+    }
+
+    /// Says that something broke, and how long the object is left alone now.
+    pub(super) fn complain(&self, object: &Object, throttle: &mut Throttle, fault: &Fault) -> Duration {
+        let delay = throttle.advance(&self.environment.settings.queueing.error_delays);
+        let then = match delay {
+            Some(delay) => format!("trying again in {} s", delay.as_secs_f32()),
+            None => "trying again when it changes".to_owned(),
+        };
+        let body = object.current.as_ref().or(object.latest.as_ref());
+        let about = body.map(ObjectReference::to).unwrap_or_default();
+        spans::handler_span(0, "", &about).in_scope(|| tracing::error!("Cannot process the object: {fault}; {then}"));
+        delay.unwrap_or(Duration::MAX)
+    }
+
+    pub(super) fn patience(&self, object: &Object) -> Patience {
+        self.environment.patience().resting(object.slot.clone())
+    }
+
     pub(super) fn target(&self, body: &Body) -> Target {
         self.environment.target(self.registry.reference, self.serving(), body)
     }
 
-    /// Takes in what was queued and runs one cycle on the freshest state.
+    /// Takes in what was queued and runs one cycle on the freshest state, if one is due.
     ///
-    /// `pending` says that a cycle is due whatever the batch holds.
-    pub(crate) async fn process(
-        self: &Arc<Self>,
-        object: &mut Object,
-        memory: &mut Memory,
-        batch: Vec<Incoming>,
-        pending: bool,
-    ) -> Next {
-        let patch = Patch::default();
-        let mut due = pending;
-        let mut gone = false;
-        let mut latest = None;
-        for incoming in batch {
+    /// An event is taken from the queue before its handlers are called: one that breaks something is not met again.
+    pub(crate) async fn process(self: &Arc<Self>, object: &mut Object, memory: &mut Memory) -> Result<Next, Fault> {
+        while let Some(incoming) = object.queue.pop_front() {
             match incoming {
-                Incoming::Vanished => gone = true,
-                Incoming::Wake => due = true,
+                Incoming::Vanished => object.gone = true,
+                Incoming::Wake => object.due = true,
                 Incoming::Object(event_type, body) => {
-                    self.observe(event_type, &body, memory, &patch).await;
-                    gone = event_type == EventType::Deleted;
-                    let known = object
-                        .current
-                        .as_ref()
-                        .and_then(Body::resource_version)
-                        .or(memory.version.as_deref());
+                    object.gone = event_type == EventType::Deleted;
+                    let known = object.current.as_ref().and_then(Body::resource_version);
+                    let known = known.or(memory.version.as_deref());
                     if is_newer(body.resource_version(), known) {
                         object.current = Some(body.clone());
-                        due = true;
+                        object.due = true;
                     }
-                    latest = Some(body);
+                    object.latest = Some(body.clone());
+                    self.observe(event_type, &body, object, memory).await;
                 }
             }
         }
-        if gone {
+        if object.gone {
             memory.timers.stop();
-            return Next::Gone;
+            return Ok(Next::Gone);
         }
+        let due = std::mem::take(&mut object.due);
         if due && object.current.is_none() {
-            object.current = memory.timers.body().or_else(|| latest.clone());
+            object.current = memory.timers.body().or_else(|| object.latest.clone());
         }
         match object.current.clone() {
-            Some(body) if due => self.cycle(object, memory, &body, &patch).await,
+            Some(body) if due => self.cycle(object, memory, &body).await,
             // Only echoes of own patches: what their raw-event handlers want is all there is to send.
-            _ => match latest {
-                Some(body) => self.send(object, &body, patch.take()).await,
-                None => Next::Rest,
+            _ => match object.latest.clone() {
+                Some(body) => Ok(self.send_observed(object, &body).await),
+                None => Ok(Next::Rest),
             },
         }
     }
 
     /// Calls the handlers of raw events; every event counts, none is retried (E-13).
-    async fn observe(&self, event_type: EventType, body: &Body, memory: &mut Memory, patch: &Patch) {
+    async fn observe(&self, event_type: EventType, body: &Body, object: &mut Object, memory: &mut Memory) {
         let matching: Vec<&EventHandler> = self
             .registry
             .events
@@ -160,10 +223,11 @@ impl Processor {
         if matching.is_empty() {
             return;
         }
-        let spec = match (self.registry.parse_spec)(body) {
+        let spec = match object.typed(&self.registry.parse_spec, body) {
             Ok(spec) => spec,
             Err(misfit) => return self.report(body, memory, &misfit, "its handlers wait until it is changed"),
         };
+        let patch = &object.observed;
         for handler in matching {
             let about = ObjectReference::to(body);
             let span = spans::handler_span(0, &handler.id, &about);
@@ -198,22 +262,23 @@ impl Processor {
         }
     }
 
-    async fn cycle(self: &Arc<Self>, object: &mut Object, memory: &mut Memory, body: &Body, patch: &Patch) -> Next {
+    async fn cycle(self: &Arc<Self>, object: &mut Object, memory: &mut Memory, body: &Body) -> Result<Next, Fault> {
         let now = self.environment.clock.now();
         memory.version = body.resource_version().map(Into::into);
-        let spec = match self.fit(body, memory) {
+        if object.unsent.is_some() {
+            return self.send_again(object, body).await;
+        }
+        let spec = match self.fit(body, object, memory) {
             Fit::Typed(spec) => spec,
             Fit::Hold => {
                 memory.timers.stop();
-                return self.send(object, body, patch.take()).await;
+                return Ok(self.send_observed(object, body).await);
             }
             Fit::Release => {
                 memory.timers.stop();
-                if !patch.is_empty() {
-                    self.send(object, body, patch.take()).await;
-                }
+                self.send_observed(object, body).await;
                 if memory.timers.hold() {
-                    return Next::After(TIMERS_CHECK);
+                    return Ok(Next::After(TIMERS_CHECK));
                 }
                 return self.release(object, body).await;
             }
@@ -239,21 +304,19 @@ impl Processor {
                     Some(_) => Ok(Vec::new()),
                     None => Ok(finalizers::add(body, &self.storages.finalizer).unwrap_or_default()),
                 };
-                let applied =
-                    application::guarded(&self.target(body), body.clone(), add, &self.environment.patience()).await;
-                return self.after(object, body, applied, patch).await;
+                let patience = self.patience(object);
+                let applied = application::guarded(&self.target(body), body.clone(), add, &patience).await;
+                return self.after(object, body, applied).await;
             }
             FinalizerStep::Remove => {
-                if !patch.is_empty() {
-                    self.send(object, body, patch.take()).await;
-                }
+                self.send_observed(object, body).await;
                 return self.release(object, body).await;
             }
         }
         if plan.stealth {
-            return self.send(object, body, patch.take()).await;
+            return Ok(self.send_observed(object, body).await);
         }
-        self.handle(object, memory, body, &spec, &plan, patch).await
+        self.handle(object, memory, body, &spec, &plan).await
     }
 
     /// Says why the cycle does what it does, for `--verbose`.
@@ -319,12 +382,19 @@ impl Processor {
         }
     }
 
+    /// What raw-event handlers gathered so far.
+    pub(super) fn observed(object: &Object) -> PatchContents {
+        object.observed.take()
+    }
+
     /// Sends what raw-event handlers gathered.
-    async fn send(&self, object: &mut Object, body: &Body, contents: PatchContents) -> Next {
+    async fn send_observed(&self, object: &mut Object, body: &Body) -> Next {
+        let contents = Self::observed(object);
         if contents.is_empty() {
             return Next::Rest;
         }
-        match application::apply(&self.target(body), body, contents, &self.environment.patience()).await {
+        let patience = self.patience(object);
+        match application::apply(&self.target(body), body, contents, &patience).await {
             Applied::Patched(after) => {
                 if object.current.is_some() && after.resource_version() != body.resource_version() {
                     object.current = Some(after);
@@ -339,41 +409,58 @@ impl Processor {
         Next::Rest
     }
 
+    /// Sends what could not be stored before; until that is done, no handler is called.
+    async fn send_again(&self, object: &mut Object, body: &Body) -> Result<Next, Fault> {
+        let Some(contents) = object.unsent.clone() else {
+            return Ok(Next::Again);
+        };
+        let patience = self.patience(object);
+        let applied = application::apply(&self.target(body), body, contents, &patience).await;
+        match applied {
+            Applied::Patched(after) => object.current = Some(after),
+            Applied::Nothing => {}
+            Applied::Gone | Applied::Interrupted => return Ok(Next::Rest),
+            Applied::Refused(message) => return Err(refused_progress(&message)),
+        }
+        object.unsent = None;
+        Ok(Next::Again)
+    }
+
     /// Takes our finalizer away, guarded; then the object is deleted, or free of us.
-    pub(super) async fn release(&self, object: &mut Object, body: &Body) -> Next {
+    pub(super) async fn release(&self, object: &mut Object, body: &Body) -> Result<Next, Fault> {
         let remove = |body: &Body| Ok(finalizers::remove(body, &self.storages.finalizer).unwrap_or_default());
-        let applied =
-            application::guarded(&self.target(body), body.clone(), remove, &self.environment.patience()).await;
-        self.after(object, body, applied, &Patch::default()).await
+        let patience = self.patience(object);
+        let applied = application::guarded(&self.target(body), body.clone(), remove, &patience).await;
+        self.after(object, body, applied).await
     }
 
     /// Goes on after a change of the finalizer.
-    async fn after(&self, object: &mut Object, body: &Body, applied: Applied, patch: &Patch) -> Next {
+    async fn after(&self, object: &mut Object, body: &Body, applied: Applied) -> Result<Next, Fault> {
         match applied {
             // The last finalizer of a deletion: the object is gone, its `DELETED` event is on the way (W-6).
             Applied::Patched(after) if after.deletion_timestamp().is_some() && after.finalizers().next().is_none() => {
                 object.current = Some(after);
-                Next::Rest
+                Ok(Next::Rest)
             }
             Applied::Patched(after) => {
                 object.current = Some(after.clone());
-                self.send(object, &after, patch.take()).await;
-                Next::Again
+                self.send_observed(object, &after).await;
+                Ok(Next::Again)
             }
             Applied::Nothing => {
-                self.send(object, body, patch.take()).await;
-                Next::Rest
+                self.send_observed(object, body).await;
+                Ok(Next::Rest)
             }
-            Applied::Refused(message) => {
-                tracing::error!(
-                    name = body.name(),
-                    "The API server refused a change of the finalizer: {message}"
-                );
-                Next::After(self.environment.settings.execution.default_backoff)
-            }
-            Applied::Gone | Applied::Interrupted => Next::Rest,
+            Applied::Refused(message) => Err(Fault(format!(
+                "the API server refused a change of the finalizer: {message}"
+            ))),
+            Applied::Gone | Applied::Interrupted => Ok(Next::Rest),
         }
     }
+}
+
+pub(super) fn refused_progress(message: &str) -> Fault {
+    Fault(format!("the API server refuses to store the progress: {message}"))
 }
 
 /// Whether a state is later than the known one. Versions of one kind are numbers that grow; others are only equal or not.

@@ -8,6 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::inventory::{Inventory, Start};
 use super::processing::{Next, Processor};
+use super::throttling::{Fault, Throttle};
+use crate::actions::invocation::describe;
 use crate::clients::watching::{self, Notice, Source};
 
 /// One stream: its objects, and what is done with them.
@@ -70,25 +72,13 @@ impl Stream {
 
 /// Starts the worker of one object.
 pub(crate) fn spawn(processor: &Arc<Processor>, start: Start) {
-    let key = start.key.clone();
-    let worker = AssertUnwindSafe(work(Arc::clone(processor), start)).catch_unwind();
-    let processor = Arc::clone(processor);
-    let tasks = processor.environment.tasks.clone();
-    tasks.spawn(async move {
-        // A fault in here must not leave the object without a worker for ever.
-        if worker.await.is_err() {
-            tracing::error!(
-                resource = processor.registry.reference.plural,
-                "A worker broke; its object starts anew"
-            );
-            if let Some(start) = processor.inventory.revive(&key) {
-                spawn(&processor, start);
-            }
-        }
-    });
+    let worker = work(Arc::clone(processor), start);
+    drop(processor.environment.tasks.spawn(worker));
 }
 
 /// Empties one object's queue, then ends: an idle object costs no task.
+///
+/// Whatever breaks in a cycle is said, and the object waits for a while; its worker never ends by that.
 async fn work(processor: Arc<Processor>, start: Start) {
     let Start {
         key,
@@ -96,22 +86,21 @@ async fn work(processor: Arc<Processor>, start: Start) {
         notify,
     } = start;
     let stopping = &processor.environment.stopping;
-    let mut object = super::processing::Object::new(key.clone());
     let inventory: &Inventory = &processor.inventory;
+    let mut object = processor.object(key.clone());
+    let mut throttle = Throttle::default();
     let mut next = Next::Rest;
     loop {
-        // Whatever else comes, an interrupted wait or an unfinished handling goes on.
-        let pending = !matches!(next, Next::Rest);
-        let batch = match next {
+        match next {
             Next::Gone => return inventory.forget(&key),
             Next::Rest => match inventory.take(&key, memory) {
                 Ok((batch, back)) => {
                     memory = back;
-                    batch
+                    object.receive(batch);
                 }
                 Err(()) => return,
             },
-            Next::Again => inventory.poll(&key),
+            Next::Again => {}
             Next::After(delay) => {
                 // A newer event or an ended timer cuts the wait short.
                 tokio::select! {
@@ -119,12 +108,52 @@ async fn work(processor: Arc<Processor>, start: Start) {
                     () = notify.notified() => {}
                     () = stopping.cancelled() => return,
                 }
-                inventory.poll(&key)
+            }
+            Next::Throttled(delay) => {
+                // Newer events wait too, for they would most likely meet the same error; but not the last one.
+                let ended = async {
+                    while !inventory.has_ended(&key) {
+                        notify.notified().await;
+                    }
+                };
+                tokio::select! {
+                    () = tokio::time::sleep(delay) => {}
+                    () = ended => {}
+                    () = stopping.cancelled() => return,
+                }
+            }
+        }
+        tokio::select! {
+            biased;
+            () = stopping.cancelled() => return,
+            () = object.slot.take() => {}
+        }
+        // What came while this one waited for its turn.
+        object.receive(inventory.poll(&key));
+        // Whatever else comes, an interrupted wait or an unfinished handling goes on.
+        object.due |= !matches!(next, Next::Rest);
+        let cycle = AssertUnwindSafe(processor.process(&mut object, &mut memory));
+        let cycle = cycle.catch_unwind().await;
+        object.slot.give_back();
+        next = match cycle {
+            Ok(Ok(next)) => {
+                throttle.reset();
+                next
+            }
+            Ok(Err(fault)) => {
+                let delay = processor.complain(&object, &mut throttle, &fault);
+                // The object itself may be the reason, so that a new state of it is worth another attempt at once.
+                Next::After(delay)
+            }
+            Err(panic) => {
+                let fault = Fault(describe(panic.as_ref()));
+                let delay = processor.complain(&object, &mut throttle, &fault);
+                if object.has_ended() {
+                    Next::Again
+                } else {
+                    Next::Throttled(delay)
+                }
             }
         };
-        if stopping.is_cancelled() {
-            return;
-        }
-        next = processor.process(&mut object, &mut memory, batch, pending).await;
     }
 }

@@ -118,6 +118,11 @@ impl Body {
         parts.map(|part| part.unwrap_or("-")).join("//")
     }
 
+    /// Whether both are one and the same in memory.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     fn meta_text(&self, key: &str) -> Option<&str> {
         self.metadata()?.get(key)?.as_str()
     }

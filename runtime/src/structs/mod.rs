@@ -10,4 +10,5 @@ pub(crate) mod finalizers;
 pub(crate) mod heartbeat;
 pub(crate) mod patches;
 pub(crate) mod references;
+pub(crate) mod slots;
 pub(crate) mod values;
