@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// Layers from low to high; names are the modules right below `src`.
 const RUNTIME: &[&[&str]] = &[
     &["structs"],
+    &["configured"],
     &["configs"],
     &["clients"],
     &["actions"],

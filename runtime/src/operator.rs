@@ -181,6 +181,19 @@ impl Operator {
     }
 
     fn plan(self, options: RunOptions) -> Result<Plan, RunError> {
+        let faults: Vec<String> = self
+            .registries
+            .iter()
+            .flat_map(|registry| {
+                registry
+                    .faults
+                    .iter()
+                    .map(|fault| format!("{}: {fault}", registry.reference.kind))
+            })
+            .collect();
+        if !faults.is_empty() {
+            return Err(RunError::Malformed(faults.join("; ")));
+        }
         for registry in &self.registries {
             registry.check().map_err(RunError::Malformed)?;
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::actions::execution::{ErrorsMode, Limits};
+use crate::actions::execution::{ErrorsMode, Growth, Limits};
+use crate::configured::{Configured, Reading};
 use crate::intents::filters::{Criterion, Filters};
 use crate::kind::Kind;
 use crate::structs::fields::FieldPath;
@@ -34,19 +35,123 @@ pub const fn hours(count: u64) -> Duration {
     Duration::from_secs(3600 * count)
 }
 
+/// How long to wait after an arbitrary error of a handler: always the same time, or longer after each attempt.
+///
+/// ```
+/// use kopf_runtime::{Backoff, mins, secs};
+///
+/// let same: Backoff = secs(15).into();
+/// // 1, 2, 4, 8, … up to 300 seconds, each up to a fifth longer, but never more than 300.
+/// let growing = Backoff::exponential(secs(1), mins(5)).jitter(0.2);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub struct Backoff {
+    initial: Configured<Duration>,
+    max: Option<Configured<Duration>>,
+    jitter: Option<Configured<f64>>,
+}
+
+impl Backoff {
+    /// `initial` after the first attempt, doubled after each further one, and never longer than `max`.
+    pub fn exponential(initial: impl Into<Configured<Duration>>, max: impl Into<Configured<Duration>>) -> Self {
+        Self {
+            initial: initial.into(),
+            max: Some(max.into()),
+            jitter: None,
+        }
+    }
+
+    /// Lengthens each wait by a random share of itself, from 0 up to this one, but never beyond the longest wait. So
+    /// objects that failed together are not retried together. For growing waits only.
+    pub fn jitter(mut self, share: impl Into<Configured<f64>>) -> Self {
+        self.jitter = Some(share.into());
+        self
+    }
+
+    fn read(&self, reading: &mut Reading<'_>) -> Option<Growth> {
+        let option = "backoff";
+        let initial = reading.value(option, &self.initial)?;
+        let Some(max) = &self.max else {
+            if self.jitter.is_some() {
+                reading.fault(option, "is fixed, so it has no jitter; use `Backoff::exponential`");
+            }
+            return Some(Growth::fixed(initial));
+        };
+        let max = reading.value(option, max)?;
+        let jitter = reading.optional(option, self.jitter.as_ref()).unwrap_or_default();
+        if max < initial {
+            reading.fault(option, &format!("begins with {initial:?}, beyond its maximum {max:?}"));
+        }
+        if !(0.0..=1.0).contains(&jitter) {
+            reading.fault(
+                option,
+                &format!("has the jitter {jitter}; expected a share from 0 to 1"),
+            );
+        }
+        Some(Growth { initial, max, jitter })
+    }
+}
+
+impl From<Configured<Duration>> for Backoff {
+    fn from(wait: Configured<Duration>) -> Self {
+        Self {
+            initial: wait,
+            max: None,
+            jitter: None,
+        }
+    }
+}
+
+impl From<Duration> for Backoff {
+    fn from(wait: Duration) -> Self {
+        Configured::from(wait).into()
+    }
+}
+
 /// What all families share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Common {
     pub(crate) param: Value,
     pub(crate) filters: Filters,
     pub(crate) field: Option<FieldPath>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitOptions,
+    pub(crate) enabled: Option<Configured<bool>>,
+}
+
+/// The limits of a handler's attempts, as they are given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LimitOptions {
+    retries: Option<Configured<u32>>,
+    timeout: Option<Configured<Duration>>,
+    backoff: Option<Backoff>,
+    errors: Option<Configured<ErrorsMode>>,
+    interrupt: Option<Configured<bool>>,
+}
+
+impl LimitOptions {
+    pub(crate) fn read(&self, reading: &mut Reading<'_>) -> Limits {
+        Limits {
+            retries: reading.optional("retries", self.retries.as_ref()),
+            timeout: reading.optional("timeout", self.timeout.as_ref()),
+            backoff: self.backoff.as_ref().and_then(|backoff| backoff.read(reading)),
+            errors: reading.optional("errors", self.errors.as_ref()),
+            interrupt: reading.optional("interrupt", self.interrupt.as_ref()).unwrap_or(true),
+        }
+    }
 }
 
 macro_rules! common_options {
     ($($field:ident),*) => {
         pub(crate) fn new() -> Self {
             Self { common: Common::default(), $($field: Default::default(),)* kind: PhantomData }
+        }
+
+        /// Whether the handler is registered at all; by default it is. One that is not leaves no trace: no finalizer,
+        /// no extra field in what is remembered of objects, no progress.
+        pub fn enabled(mut self, enabled: impl Into<Configured<bool>>) -> Self {
+            self.common.enabled = Some(enabled.into());
+            self
         }
 
         /// A value that is handed to the function as `param`, verbatim (H-13).
@@ -81,26 +186,35 @@ macro_rules! common_options {
 macro_rules! error_options {
     () => {
         /// How many times the function is called at most for one change (E-7).
-        pub fn retries(mut self, count: u32) -> Self {
-            self.common.limits.retries = Some(count);
+        pub fn retries(mut self, count: impl Into<Configured<u32>>) -> Self {
+            self.common.limits.retries = Some(count.into());
             self
         }
 
-        /// How long all attempts together may take; it also interrupts a running async function (E-8).
-        pub fn timeout(mut self, timeout: Duration) -> Self {
-            self.common.limits.timeout = Some(timeout);
+        /// How long all attempts together may take, with the waits between them and across restarts; it also
+        /// interrupts a running async function, and then what the call has put into its patch is forgotten (E-8).
+        pub fn timeout(mut self, timeout: impl Into<Configured<Duration>>) -> Self {
+            self.common.limits.timeout = Some(timeout.into());
             self
         }
 
-        /// The wait after an arbitrary error; by default `settings.execution.default_backoff` (E-4).
-        pub fn backoff(mut self, backoff: Duration) -> Self {
-            self.common.limits.backoff = Some(backoff);
+        /// With `false`, the timeout does not interrupt a running async function: it is looked at between attempts
+        /// only, as in Kopf (E-10). By default it does interrupt.
+        pub fn interrupt(mut self, interrupt: impl Into<Configured<bool>>) -> Self {
+            self.common.limits.interrupt = Some(interrupt.into());
             self
         }
 
-        /// What an arbitrary error means (E-2).
-        pub fn errors(mut self, mode: ErrorsMode) -> Self {
-            self.common.limits.errors = Some(mode);
+        /// The wait after an arbitrary error: a duration, or a growing [`Backoff`]; by default
+        /// `settings.execution.default_backoff` (E-4).
+        pub fn backoff(mut self, backoff: impl Into<Backoff>) -> Self {
+            self.common.limits.backoff = Some(backoff.into());
+            self
+        }
+
+        /// What an arbitrary error means; by default it is temporary (E-2).
+        pub fn errors(mut self, mode: impl Into<Configured<ErrorsMode>>) -> Self {
+            self.common.limits.errors = Some(mode.into());
             self
         }
     };
@@ -111,8 +225,8 @@ macro_rules! error_options {
 #[must_use]
 pub struct ChangeOptions<K> {
     pub(crate) common: Common,
-    pub(crate) optional: bool,
-    pub(crate) deleted: bool,
+    pub(crate) optional: Option<Configured<bool>>,
+    pub(crate) deleted: Option<Configured<bool>>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -121,14 +235,14 @@ impl<K: Kind> ChangeOptions<K> {
     error_options!();
 
     /// On delete handlers: deletion does not wait for this handler; no finalizer is set for it (H-7).
-    pub fn optional(mut self, optional: bool) -> Self {
-        self.optional = optional;
+    pub fn optional(mut self, optional: impl Into<Configured<bool>>) -> Self {
+        self.optional = Some(optional.into());
         self
     }
 
     /// On resume handlers: also for objects that are being deleted (H-3).
-    pub fn deleted(mut self, deleted: bool) -> Self {
-        self.deleted = deleted;
+    pub fn deleted(mut self, deleted: impl Into<Configured<bool>>) -> Self {
+        self.deleted = Some(deleted.into());
         self
     }
 }
@@ -150,13 +264,13 @@ impl<K: Kind> EventOptions<K> {
 #[must_use]
 pub struct TimerOptions<K> {
     pub(crate) common: Common,
-    pub(crate) interval: Option<Duration>,
-    pub(crate) idle: Option<Duration>,
-    pub(crate) sharp: bool,
-    pub(crate) initial_delay: Option<Duration>,
-    pub(crate) optional: bool,
-    pub(crate) cancellation_backoff: Option<Duration>,
-    pub(crate) cancellation_timeout: Option<Duration>,
+    pub(crate) interval: Option<Configured<Duration>>,
+    pub(crate) idle: Option<Configured<Duration>>,
+    pub(crate) sharp: Option<Configured<bool>>,
+    pub(crate) initial_delay: Option<Configured<Duration>>,
+    pub(crate) optional: Option<Configured<bool>>,
+    pub(crate) cancellation_backoff: Option<Configured<Duration>>,
+    pub(crate) cancellation_timeout: Option<Configured<Duration>>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -173,39 +287,39 @@ impl<K: Kind> TimerOptions<K> {
     error_options!();
 
     /// The time from the end of one call to the start of the next (T-3).
-    pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = Some(interval);
+    pub fn interval(mut self, interval: impl Into<Configured<Duration>>) -> Self {
+        self.interval = Some(interval.into());
         self
     }
 
     /// How long the object must have been left unchanged before each call (T-7).
-    pub fn idle(mut self, idle: Duration) -> Self {
-        self.idle = Some(idle);
+    pub fn idle(mut self, idle: impl Into<Configured<Duration>>) -> Self {
+        self.idle = Some(idle.into());
         self
     }
 
     /// Measures `interval` from start to start, on a fixed grid (T-3).
-    pub fn sharp(mut self, sharp: bool) -> Self {
-        self.sharp = sharp;
+    pub fn sharp(mut self, sharp: impl Into<Configured<bool>>) -> Self {
+        self.sharp = Some(sharp.into());
         self
     }
 
     /// The wait before the first call (T-2).
-    pub fn initial_delay(mut self, delay: Duration) -> Self {
-        self.initial_delay = Some(delay);
+    pub fn initial_delay(mut self, delay: impl Into<Configured<Duration>>) -> Self {
+        self.initial_delay = Some(delay.into());
         self
     }
 
     /// Deletion does not wait for the timer: no finalizer is set for it, and it may still run when its object is gone
     /// already (B-046).
-    pub fn optional(mut self, optional: bool) -> Self {
-        self.optional = optional;
+    pub fn optional(mut self, optional: impl Into<Configured<bool>>) -> Self {
+        self.optional = Some(optional.into());
         self
     }
 
     /// How much longer than `cancellation_timeout` a timer may take to end. Without that one it means nothing.
-    pub fn cancellation_backoff(mut self, backoff: Duration) -> Self {
-        self.cancellation_backoff = Some(backoff);
+    pub fn cancellation_backoff(mut self, backoff: impl Into<Configured<Duration>>) -> Self {
+        self.cancellation_backoff = Some(backoff.into());
         self
     }
 
@@ -214,8 +328,8 @@ impl<K: Kind> TimerOptions<K> {
     ///
     /// After that and `cancellation_backoff`, an async function is dropped at its await point. A blocking one cannot
     /// be dropped: it is left to itself with a warning, and the deletion goes on.
-    pub fn cancellation_timeout(mut self, timeout: Duration) -> Self {
-        self.cancellation_timeout = Some(timeout);
+    pub fn cancellation_timeout(mut self, timeout: impl Into<Configured<Duration>>) -> Self {
+        self.cancellation_timeout = Some(timeout.into());
         self
     }
 }

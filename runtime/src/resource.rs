@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use crate::actions::invocation::mark_blocking;
 use crate::arguments::{Change, Event, Timer};
+use crate::configured::{self, Reading};
 use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
 use crate::intents::invocation::Call;
 use crate::intents::registries::Registry;
 use crate::intents::stoppers::Cancellation;
 use crate::kind::{Kind, parse_spec};
-use crate::options::{ChangeOptions, EventOptions, TimerOptions};
+use crate::options::{ChangeOptions, Common, EventOptions, TimerOptions};
 use crate::structs::errors::HandlerResult;
 use crate::structs::fields::FieldPath;
 
@@ -123,7 +124,7 @@ impl<K: Kind> Resource<K> {
 
     /// Calls `handler` for each raw watch event, in order.
     pub fn on_event<F, Fut, T>(
-        mut self,
+        self,
         id: &str,
         handler: F,
         options: impl FnOnce(EventOptions<K>) -> EventOptions<K>,
@@ -134,20 +135,21 @@ impl<K: Kind> Resource<K> {
         T: Serialize + 'static,
     {
         let common = options(EventOptions::new()).common;
-        self.registry.events.push(EventHandler {
-            id: suffixed(id, common.field.as_ref()),
-            function: TypeId::of::<F>(),
-            field: common.field,
-            filters: common.filters,
-            param: common.param,
-            call: erase(handler),
-        });
-        self
+        self.register(id, common, |registry, id, common, _| {
+            registry.events.push(EventHandler {
+                id,
+                function: TypeId::of::<F>(),
+                field: common.field,
+                filters: common.filters,
+                param: common.param,
+                call: erase(handler),
+            });
+        })
     }
 
     /// Calls `handler` again and again for each object, on the object's own clock.
     pub fn timer<F, Fut, T>(
-        mut self,
+        self,
         id: &str,
         handler: F,
         options: impl FnOnce(TimerOptions<K>) -> TimerOptions<K>,
@@ -159,46 +161,70 @@ impl<K: Kind> Resource<K> {
     {
         let options = options(TimerOptions::new());
         let common = options.common;
-        self.registry.timers.push(TimerHandler {
-            id: suffixed(id, common.field.as_ref()),
-            function: TypeId::of::<F>(),
-            field: common.field,
-            filters: common.filters,
-            limits: common.limits,
-            param: common.param,
-            interval: options.interval,
-            idle: options.idle,
-            sharp: options.sharp,
-            initial_delay: options.initial_delay,
-            optional: options.optional,
-            cancellation: Cancellation {
-                backoff: options.cancellation_backoff,
-                timeout: options.cancellation_timeout,
-            },
-            call: erase(handler),
-        });
-        self
+        self.register(id, common, |registry, id, common, reading| {
+            registry.timers.push(TimerHandler {
+                id,
+                function: TypeId::of::<F>(),
+                field: common.field,
+                filters: common.filters,
+                limits: common.limits.read(reading),
+                param: common.param,
+                interval: reading.optional("interval", options.interval.as_ref()),
+                idle: reading.optional("idle", options.idle.as_ref()),
+                sharp: reading.optional("sharp", options.sharp.as_ref()).unwrap_or_default(),
+                initial_delay: reading.optional("initial_delay", options.initial_delay.as_ref()),
+                optional: reading
+                    .optional("optional", options.optional.as_ref())
+                    .unwrap_or_default(),
+                cancellation: Cancellation {
+                    backoff: reading.optional("cancellation_backoff", options.cancellation_backoff.as_ref()),
+                    timeout: reading.optional("cancellation_timeout", options.cancellation_timeout.as_ref()),
+                },
+                call: erase(handler),
+            });
+        })
     }
 
-    fn change<F, Fut, T>(mut self, kind: ChangeKind, id: &str, handler: F, options: ChangeOptions<K>) -> Self
+    fn change<F, Fut, T>(self, kind: ChangeKind, id: &str, handler: F, options: ChangeOptions<K>) -> Self
     where
         F: Fn(Change<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
         let common = options.common;
-        self.registry.changes.push(Handler {
-            id: suffixed(id, common.field.as_ref()),
-            function: TypeId::of::<F>(),
-            kind,
-            field: common.field,
-            filters: common.filters,
-            limits: common.limits,
-            optional: options.optional,
-            deleted: options.deleted,
-            param: common.param,
-            call: erase(handler),
-        });
+        self.register(id, common, |registry, id, common, reading| {
+            registry.changes.push(Handler {
+                id,
+                function: TypeId::of::<F>(),
+                kind,
+                field: common.field,
+                filters: common.filters,
+                limits: common.limits.read(reading),
+                optional: reading
+                    .optional("optional", options.optional.as_ref())
+                    .unwrap_or_default(),
+                deleted: reading
+                    .optional("deleted", options.deleted.as_ref())
+                    .unwrap_or_default(),
+                param: common.param,
+                call: erase(handler),
+            });
+        })
+    }
+
+    /// Registers a handler unless it is disabled; options that cannot be read keep the operator from starting.
+    fn register(
+        mut self,
+        id: &str,
+        common: Common,
+        push: impl FnOnce(&mut Registry, String, Common, &mut Reading<'_>),
+    ) -> Self {
+        let id = suffixed(id, common.field.as_ref());
+        let mut reading = Reading::of(&id, &configured::of_process);
+        if reading.optional("enabled", common.enabled.as_ref()).unwrap_or(true) {
+            push(&mut self.registry, id.clone(), common, &mut reading);
+        }
+        self.registry.faults.extend(reading.into_faults());
         self
     }
 

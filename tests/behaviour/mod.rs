@@ -7,6 +7,7 @@ mod handling;
 mod kit;
 mod refusals;
 mod retries;
+mod starting;
 mod streams;
 mod takeover;
 mod timers;

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::configs::progress::Record;
+use crate::configured::FromVariable;
 
 /// What an arbitrary error of a handler means: one that is neither temporary nor permanent (E-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,17 +19,102 @@ pub enum ErrorsMode {
     Ignored,
 }
 
+impl FromVariable for ErrorsMode {
+    const EXPECTED: &'static str = "`temporary`, `permanent` or `ignored`";
+
+    fn from_variable(text: &str) -> Option<Self> {
+        match text {
+            "temporary" => Some(Self::Temporary),
+            "permanent" => Some(Self::Permanent),
+            "ignored" => Some(Self::Ignored),
+            _ => None,
+        }
+    }
+}
+
+/// How the waits after arbitrary errors grow (E, *Improve on*).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Growth {
+    /// After the first attempt; doubled after each further one.
+    pub(crate) initial: Duration,
+    /// Never longer, whatever chance adds.
+    pub(crate) max: Duration,
+    /// By which share of itself a wait may be lengthened, at random, so that what failed together does not come back
+    /// together.
+    pub(crate) jitter: f64,
+}
+
+impl Growth {
+    /// Always the same wait.
+    pub(crate) const fn fixed(wait: Duration) -> Self {
+        Self {
+            initial: wait,
+            max: wait,
+            jitter: 0.0,
+        }
+    }
+
+    /// The wait after an attempt that had so many before it; `random` is from 0 to 1.
+    fn wait(self, attempts: u32, random: f64) -> Duration {
+        // Beyond 2^64 nanoseconds, all waits are at their limit.
+        let grown = self.initial.as_secs_f64() * 2_f64.powi(attempts.min(1000).cast_signed());
+        let lengthened = grown.min(self.max.as_secs_f64()) * (1.0 + self.jitter * random);
+        Duration::try_from_secs_f64(lengthened).map_or(self.max, |wait| wait.min(self.max))
+    }
+}
+
 /// The limits of one handler's attempts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Limits {
     /// How many calls at most; `None` for no limit (E-7).
     pub(crate) retries: Option<u32>,
     /// How long all attempts together may take; `None` for no limit (E-8).
     pub(crate) timeout: Option<Duration>,
     /// The wait after an arbitrary error; `None` for the operator's default (E-5).
-    pub(crate) backoff: Option<Duration>,
+    pub(crate) backoff: Option<Growth>,
     /// What arbitrary errors mean; `None` for the default of the family (E-2).
     pub(crate) errors: Option<ErrorsMode>,
+    /// The timeout also ends a running async call (E-10, improved).
+    pub(crate) interrupt: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            retries: None,
+            timeout: None,
+            backoff: None,
+            errors: None,
+            interrupt: true,
+        }
+    }
+}
+
+/// What applies where a handler's own limits say nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Defaults {
+    /// The mode of the handler's family (E-2).
+    pub(crate) errors: ErrorsMode,
+    /// The operator's backoff (E-5).
+    pub(crate) backoff: Duration,
+}
+
+/// What a decision takes from outside, each once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) now: Timestamp,
+    /// A random number from 0 to 1.
+    pub(crate) random: f64,
+}
+
+impl Moment {
+    /// This time, with a number drawn now.
+    pub(crate) fn at(now: Timestamp) -> Self {
+        Self {
+            now,
+            random: fastrand::f64(),
+        }
+    }
 }
 
 /// How one attempt ended.
@@ -94,26 +180,25 @@ pub(crate) fn refuse(record: &Record, limits: &Limits, now: Timestamp) -> Option
 }
 
 /// The record after an attempt, and what is to happen next (E-4 to E-12, E-16).
-///
-/// `errors` is the mode of the handler's family, and `backoff` the operator's default; both apply where the handler's
-/// own limits say nothing.
 pub(crate) fn conclude(
     record: Record,
     outcome: Outcome,
     limits: &Limits,
-    errors: ErrorsMode,
-    backoff: Duration,
-    now: Timestamp,
+    defaults: Defaults,
+    Moment { now, random }: Moment,
 ) -> (Record, Verdict) {
     let look_ahead = |delay: Option<Duration>, message| look_ahead(&record, delay, message, limits, now);
     let next = match outcome {
         Outcome::Success(_) => Next::Success,
         Outcome::Permanent { message } => Next::Failure(message),
         Outcome::Temporary { delay, message } => look_ahead(delay, message),
-        Outcome::Arbitrary { message } => match limits.errors.unwrap_or(errors) {
+        Outcome::Arbitrary { message } => match limits.errors.unwrap_or(defaults.errors) {
             ErrorsMode::Ignored => Next::Success,
             ErrorsMode::Permanent => Next::Failure(message),
-            ErrorsMode::Temporary => look_ahead(Some(limits.backoff.unwrap_or(backoff)), message),
+            ErrorsMode::Temporary => {
+                let growth = limits.backoff.unwrap_or(Growth::fixed(defaults.backoff));
+                look_ahead(Some(growth.wait(record.retries, random)), message)
+            }
         },
     };
     let record = Record {

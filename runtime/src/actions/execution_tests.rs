@@ -23,15 +23,22 @@ fn arbitrary() -> Outcome {
     Outcome::Arbitrary { message: "boom".into() }
 }
 
-fn concluded(outcome: Outcome, limits: &Limits, errors: ErrorsMode) -> (Record, Verdict) {
-    conclude(
-        Record::fresh(start()),
-        outcome,
-        limits,
+fn defaults(errors: ErrorsMode) -> Defaults {
+    Defaults {
         errors,
-        seconds(60.0),
-        after(1.0),
-    )
+        backoff: seconds(60.0),
+    }
+}
+
+fn moment(count: f64) -> Moment {
+    Moment {
+        now: after(count),
+        random: 0.5,
+    }
+}
+
+fn concluded(outcome: Outcome, limits: &Limits, errors: ErrorsMode) -> (Record, Verdict) {
+    conclude(Record::fresh(start()), outcome, limits, defaults(errors), moment(1.0))
 }
 
 /// Calls a handler that always fails temporarily, waiting for each delay; the number of calls and the time of the end.
@@ -46,9 +53,8 @@ fn always(delay: f64, limits: &Limits) -> (u32, f64, String) {
             record,
             temporary(Some(delay)),
             limits,
-            ErrorsMode::Temporary,
-            seconds(60.0),
-            after(time),
+            defaults(ErrorsMode::Temporary),
+            moment(time),
         ) {
             (next, Verdict::Retry(wait)) => {
                 time += wait.as_secs_f64();
@@ -73,9 +79,8 @@ fn a_success_is_final_and_clears_the_message() {
         before,
         Outcome::Success(Some(serde_json::json!(1))),
         &Limits::default(),
-        ErrorsMode::Temporary,
-        seconds(60.0),
-        after(5.0),
+        defaults(ErrorsMode::Temporary),
+        moment(5.0),
     );
     assert_eq!(verdict, Verdict::Success);
     let expected = Record {
@@ -134,7 +139,7 @@ fn the_mode_decides_about_arbitrary_errors() {
 fn a_handlers_own_mode_and_backoff_win() {
     let own = Limits {
         errors: Some(ErrorsMode::Temporary),
-        backoff: Some(seconds(5.0)),
+        backoff: Some(Growth::fixed(seconds(5.0))),
         ..Limits::default()
     };
     let (_, verdict) = concluded(arbitrary(), &own, ErrorsMode::Ignored);
@@ -153,7 +158,7 @@ fn a_temporary_error_without_a_delay_leaves_the_handler_awake() {
 #[test]
 fn a_backoff_of_zero_delays_until_now() {
     let zero = Limits {
-        backoff: Some(Duration::ZERO),
+        backoff: Some(Growth::fixed(Duration::ZERO)),
         ..Limits::default()
     };
     let (record, verdict) = concluded(arbitrary(), &zero, ErrorsMode::Temporary);
@@ -161,6 +166,61 @@ fn a_backoff_of_zero_delays_until_now() {
         (verdict, record.delayed),
         (Verdict::Retry(Duration::ZERO), Some(after(1.0)))
     );
+}
+
+// E, *Improve on*
+#[test]
+fn a_growing_backoff_doubles_with_each_attempt_and_chance_never_exceeds_its_limit() {
+    let growing = Limits {
+        backoff: Some(Growth {
+            initial: seconds(2.0),
+            max: seconds(20.0),
+            jitter: 0.5,
+        }),
+        ..Limits::default()
+    };
+    let wait = |retries: u32, random: f64| {
+        let record = Record {
+            retries,
+            ..Record::fresh(start())
+        };
+        let moment = Moment { now: start(), random };
+        match conclude(record, arbitrary(), &growing, defaults(ErrorsMode::Temporary), moment) {
+            (record, Verdict::Retry(wait)) => {
+                assert_eq!(record.delay(start()), wait, "what is waited is what is recorded");
+                wait
+            }
+            (_, verdict) => panic!("{verdict:?}"),
+        }
+    };
+    let all = |random| [0, 1, 2, 3, 4, 100, u32::MAX].map(|retries| wait(retries, random));
+    assert_eq!(all(0.0), [2.0, 4.0, 8.0, 16.0, 20.0, 20.0, 20.0].map(seconds));
+    assert_eq!(all(0.5), [2.5, 5.0, 10.0, 20.0, 20.0, 20.0, 20.0].map(seconds));
+    assert_eq!(all(1.0), [3.0, 6.0, 12.0, 20.0, 20.0, 20.0, 20.0].map(seconds));
+}
+
+// E-8
+#[test]
+fn the_timeout_looks_ahead_at_the_wait_that_was_drawn() {
+    let limits = Limits {
+        backoff: Some(Growth {
+            initial: seconds(8.0),
+            max: seconds(20.0),
+            jitter: 1.0,
+        }),
+        timeout: Some(seconds(10.0)),
+        ..Limits::default()
+    };
+    let verdict = |random| {
+        let moment = Moment {
+            now: after(1.0),
+            random,
+        };
+        let record = Record::fresh(start());
+        conclude(record, arbitrary(), &limits, defaults(ErrorsMode::Temporary), moment).1
+    };
+    assert_eq!(verdict(0.0), Verdict::Retry(seconds(8.0)));
+    assert!(matches!(verdict(0.5), Verdict::Failure(_)));
 }
 
 // E-7
@@ -265,9 +325,8 @@ fn a_refusal_counts_as_an_attempt() {
         used,
         refused,
         &Limits::default(),
-        ErrorsMode::Temporary,
-        seconds(60.0),
-        start(),
+        defaults(ErrorsMode::Temporary),
+        moment(0.0),
     );
     assert_eq!((record.retries, record.failure), (101, true));
 }
@@ -311,9 +370,8 @@ fn purpose_subrefs_and_notes_are_kept() {
         before.clone(),
         outcome,
         &Limits::default(),
-        ErrorsMode::Temporary,
-        seconds(60.0),
-        start(),
+        defaults(ErrorsMode::Temporary),
+        moment(0.0),
     );
     assert_eq!(
         (record.purpose, record.subrefs, record.handled),

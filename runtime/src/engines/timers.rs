@@ -15,7 +15,7 @@ use tracing::Instrument as _;
 use super::spans;
 use super::supervision::{Ended, Step, Stopping, Supervised, supervise};
 use crate::actions::application::{self, Applied};
-use crate::actions::execution::{self, ErrorsMode, Verdict};
+use crate::actions::execution::{self, Defaults, ErrorsMode, Moment, Verdict};
 use crate::clients::fetching::Serving;
 use crate::configs::progress::Record;
 use crate::intents::calling::Subject;
@@ -253,10 +253,12 @@ impl Task {
                 .await?
         };
         let result = outcome.result().cloned();
-        let backoff = environment.settings.execution.default_backoff;
-        let now = environment.clock.now();
-        let (record, verdict) =
-            execution::conclude(record, outcome, &timer.limits, ErrorsMode::Temporary, backoff, now);
+        let defaults = Defaults {
+            errors: ErrorsMode::Temporary,
+            backoff: environment.settings.execution.default_backoff,
+        };
+        let moment = Moment::at(environment.clock.now());
+        let (record, verdict) = execution::conclude(record, outcome, &timer.limits, defaults, moment);
         spans::report(&timer.id, &verdict, &record);
         let mut contents = patch.take();
         if let Some(result) = result {

@@ -51,7 +51,8 @@ impl Subject<'_> {
             param: param.clone(),
             context: self.environment.context(about, Some(Arc::clone(self.spec)), stopped),
         };
-        let limit = limits.timeout.map(|timeout| timeout.saturating_sub(runtime));
+        let timeout = limits.timeout.filter(|_| limits.interrupt);
+        let limit = timeout.map(|timeout| timeout.saturating_sub(runtime));
         let call = Arc::clone(call);
         match invoke(move || call(arguments(common)), span, limit, &self.environment.abort).await {
             Invoked::Returned(outcome) => Some(outcome),

@@ -19,6 +19,8 @@ pub(crate) struct Registry {
     pub(crate) changes: Vec<Handler>,
     pub(crate) events: Vec<EventHandler>,
     pub(crate) timers: Vec<TimerHandler>,
+    /// Options of handlers that could not be read; with any, the operator does not start.
+    pub(crate) faults: Vec<String>,
 }
 
 impl Registry {
@@ -29,6 +31,7 @@ impl Registry {
             changes: Vec::new(),
             events: Vec::new(),
             timers: Vec::new(),
+            faults: Vec::new(),
         }
     }
 

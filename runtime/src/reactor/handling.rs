@@ -10,7 +10,7 @@ use super::inventory::Memory;
 use super::processing::{Next, Object, Processor, TIMERS_CHECK, TypedSpec, refused_progress};
 use super::throttling::Fault;
 use crate::actions::application::{self, Applied};
-use crate::actions::execution::{self, ErrorsMode, Outcome};
+use crate::actions::execution::{self, Defaults, ErrorsMode, Moment, Outcome};
 use crate::engines::spans;
 use crate::intents::calling::Subject;
 use crate::intents::invocation::ChangeCall;
@@ -168,16 +168,12 @@ impl Processor {
     }
 
     fn conclude(&self, step: &Step, index: usize, outcome: Outcome, result: Option<Value>, now: Timestamp) -> Finished {
-        let backoff = self.environment.settings.execution.default_backoff;
+        let defaults = Defaults {
+            errors: ErrorsMode::Temporary,
+            backoff: self.environment.settings.execution.default_backoff,
+        };
         let limits = &self.registry.changes[step.handler].limits;
-        let (record, verdict) = execution::conclude(
-            step.record.clone(),
-            outcome,
-            limits,
-            ErrorsMode::Temporary,
-            backoff,
-            now,
-        );
+        let (record, verdict) = execution::conclude(step.record.clone(), outcome, limits, defaults, Moment::at(now));
         Finished {
             step: index,
             record,

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::actions::execution::{ErrorsMode, Limits, Outcome, conclude};
+use crate::actions::execution::{Defaults, ErrorsMode, Limits, Moment, Outcome, conclude};
 use crate::intents::filters::{ABSENT, Filters, PRESENT};
 use crate::structs::patches::{PatchContents, merge_into};
 
@@ -311,9 +311,14 @@ impl World {
             step.record.clone(),
             outcome,
             &handler.limits,
-            ErrorsMode::Temporary,
-            backoff,
-            self.now,
+            Defaults {
+                errors: ErrorsMode::Temporary,
+                backoff,
+            },
+            Moment {
+                now: self.now,
+                random: 0.5,
+            },
         );
         (
             Finished {
