@@ -69,6 +69,11 @@ mod resource;
 mod served;
 mod structs;
 
+/// Combinations of criteria, and of conditions (F-16); [`not`](filters::not) is a combination of one.
+pub mod filters {
+    pub use crate::intents::filters::{Combine, all, any, none, not};
+}
+
 /// The groups of [`Settings`].
 pub mod settings {
     pub use tracing::Level;
@@ -82,12 +87,12 @@ pub use tokio_util::sync::CancellationToken;
 pub use {jiff, k8s_openapi, kube};
 
 pub use crate::actions::execution::ErrorsMode;
-pub use crate::arguments::{Change, Event, LazyClient, Raw, Timer};
+pub use crate::arguments::{Change, Condition, Event, Filter, LazyClient, Raw, Texts, Timer};
 pub use crate::configs::settings::{Lifecycle, Settings};
 pub use crate::configured::{Configured, FromVariable, env, env_or};
 pub use crate::intents::causes::Reason;
 pub use crate::intents::contexts::Events;
-pub use crate::intents::filters::{ABSENT, Criterion, PRESENT};
+pub use crate::intents::criteria::{ABSENT, Criterion, PRESENT, ValueFilter, by, equals};
 pub use crate::intents::stoppers::Stopped;
 pub use crate::kind::Kind;
 pub use crate::operator::{Operator, RunError, RunOptions, Running};

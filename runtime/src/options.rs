@@ -6,8 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::actions::execution::{ErrorsMode, Growth, Limits};
+use crate::arguments::Condition;
 use crate::configured::{Configured, Reading};
-use crate::intents::filters::{Criterion, Filters};
+use crate::intents::criteria::Criterion;
+use crate::intents::filters::Filters;
 use crate::kind::Kind;
 use crate::structs::fields::FieldPath;
 
@@ -143,7 +145,7 @@ impl LimitOptions {
 
 macro_rules! common_options {
     ($($field:ident),*) => {
-        pub(crate) fn new() -> Self {
+        pub(crate) fn blank() -> Self {
             Self { common: Common::default(), $($field: Default::default(),)* kind: PhantomData }
         }
 
@@ -160,13 +162,14 @@ macro_rules! common_options {
             self
         }
 
-        /// Only objects whose label is this text, [`PRESENT`](crate::PRESENT) or [`ABSENT`](crate::ABSENT) (F-2).
+        /// Only objects whose label is this text, [`PRESENT`](crate::PRESENT), [`ABSENT`](crate::ABSENT), or whatever
+        /// a function accepts that is given [`by`](crate::by) (F-2). Labels are looked at as they are now (F-4).
         pub fn label(mut self, key: impl Into<String>, criterion: impl Into<Criterion>) -> Self {
             self.common.filters.labels.push((key.into(), criterion.into()));
             self
         }
 
-        /// Only objects whose annotation is this text, [`PRESENT`](crate::PRESENT) or [`ABSENT`](crate::ABSENT) (F-2).
+        /// Only objects whose annotation is as by [`label`](Self::label).
         pub fn annotation(mut self, key: impl Into<String>, criterion: impl Into<Criterion>) -> Self {
             self.common
                 .filters
@@ -175,9 +178,35 @@ macro_rules! common_options {
             self
         }
 
-        /// Only objects that have this field; update handlers only when it differs (H-5, H-6, F-5).
+        /// Only objects that have this field, be it before the change (F-5); update handlers only when it differs
+        /// (H-5, H-6).
+        ///
+        /// The handler's id gets `/<field>` appended (H-9). One function with the same id for a creation and for a
+        /// field has two ids thereby, and is called twice for an object that is created with the field.
         pub fn field(mut self, path: impl Into<FieldPath>) -> Self {
             self.common.field = Some(path.into());
+            self
+        }
+
+        /// Only objects whose field is this; [`field`](Self::field) says which one.
+        ///
+        /// For update and field handlers it is enough if the field was this, or is this now (F-6); for all others it
+        /// must be this now.
+        pub fn value(mut self, criterion: impl Into<Criterion>) -> Self {
+            self.common.filters.value = Some(criterion.into());
+            self
+        }
+
+        /// Only objects that the condition accepts, such as a function from [`Filter`](crate::Filter) to `bool`; it
+        /// is asked last (F-1). Several conditions must all hold.
+        ///
+        /// The function is asked in every cycle of an object, so it must be quick and must not change anything
+        /// (F-14). One that panics fails its handler alone, as an error of the handler itself would, and is asked
+        /// again after the handler's backoff; whether deletion waits for the object then stays as it was (F-15,
+        /// *Improve on*). Of an object that does not fit its type it is not asked: such an object has no handlers to
+        /// be called, and its deletion waits for it as if the condition held.
+        pub fn when(mut self, condition: impl Into<Condition<K>>) -> Self {
+            self.common.filters.when.push(condition.into().erased);
             self
         }
     };
@@ -227,11 +256,12 @@ pub struct ChangeOptions<K> {
     pub(crate) common: Common,
     pub(crate) optional: Option<Configured<bool>>,
     pub(crate) deleted: Option<Configured<bool>>,
+    pub(crate) covers_downtime: Option<Configured<bool>>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: Kind> ChangeOptions<K> {
-    common_options!(optional, deleted);
+    common_options!(optional, deleted, covers_downtime);
     error_options!();
 
     /// On delete handlers: deletion does not wait for this handler; no finalizer is set for it (H-7).
@@ -243,6 +273,28 @@ impl<K: Kind> ChangeOptions<K> {
     /// On resume handlers: also for objects that are being deleted (H-3).
     pub fn deleted(mut self, deleted: impl Into<Configured<bool>>) -> Self {
         self.deleted = Some(deleted.into());
+        self
+    }
+
+    /// On resume handlers: also for objects that were created while the operator was away (C, *Improve on*).
+    ///
+    /// Such an object is new to the operator, so the call is part of its creation, with that reason. Without this,
+    /// resuming never mixes into creation (C-6).
+    pub fn covers_downtime(mut self, covers: impl Into<Configured<bool>>) -> Self {
+        self.covers_downtime = Some(covers.into());
+        self
+    }
+
+    /// On update and field handlers: only if the field was this before the change; [`field`](Self::field) says which
+    /// one (F-9). Not beside [`value`](Self::value).
+    pub fn old(mut self, criterion: impl Into<Criterion>) -> Self {
+        self.common.filters.old = Some(criterion.into());
+        self
+    }
+
+    /// On update and field handlers: only if the field has become this; as [`old`](Self::old).
+    pub fn new(mut self, criterion: impl Into<Criterion>) -> Self {
+        self.common.filters.new = Some(criterion.into());
         self
     }
 }

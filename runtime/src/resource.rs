@@ -51,7 +51,7 @@ impl<K: Kind> Resource<K> {
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Create, id, handler, options(ChangeOptions::new()))
+        self.change(ChangeKind::Create, id, handler, options(ChangeOptions::blank()))
     }
 
     /// Calls `handler` for each change of an object's essence; with `field`, for each change of that field.
@@ -66,7 +66,7 @@ impl<K: Kind> Resource<K> {
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Update, id, handler, options(ChangeOptions::new()))
+        self.change(ChangeKind::Update, id, handler, options(ChangeOptions::blank()))
     }
 
     /// Calls `handler` before an object is deleted; the deletion waits for it unless it is optional.
@@ -81,7 +81,7 @@ impl<K: Kind> Resource<K> {
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Delete, id, handler, options(ChangeOptions::new()))
+        self.change(ChangeKind::Delete, id, handler, options(ChangeOptions::blank()))
     }
 
     /// Calls `handler` once for each object that was there, and handled, when the operator started.
@@ -96,7 +96,7 @@ impl<K: Kind> Resource<K> {
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        self.change(ChangeKind::Resume, id, handler, options(ChangeOptions::new()))
+        self.change(ChangeKind::Resume, id, handler, options(ChangeOptions::blank()))
     }
 
     /// Calls `handler` whenever `field` differs from what was handled last, also on creation (H-4).
@@ -118,7 +118,7 @@ impl<K: Kind> Resource<K> {
             ChangeKind::Field,
             id,
             handler,
-            options(ChangeOptions::new()).field(field),
+            options(ChangeOptions::blank()).field(field),
         )
     }
 
@@ -134,13 +134,13 @@ impl<K: Kind> Resource<K> {
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        let common = options(EventOptions::new()).common;
-        self.register(id, common, |registry, id, common, _| {
+        let common = options(EventOptions::blank()).common;
+        self.register(id, common, |registry, id, common, reading| {
             registry.events.push(EventHandler {
                 id,
                 function: TypeId::of::<F>(),
                 field: common.field,
-                filters: common.filters,
+                filters: common.filters.read(reading),
                 param: common.param,
                 call: erase(handler),
             });
@@ -159,14 +159,14 @@ impl<K: Kind> Resource<K> {
         Fut: Future<Output = HandlerResult<T>> + Send + 'static,
         T: Serialize + 'static,
     {
-        let options = options(TimerOptions::new());
+        let options = options(TimerOptions::blank());
         let common = options.common;
         self.register(id, common, |registry, id, common, reading| {
             registry.timers.push(TimerHandler {
                 id,
                 function: TypeId::of::<F>(),
                 field: common.field,
-                filters: common.filters,
+                filters: common.filters.read(reading),
                 limits: common.limits.read(reading),
                 param: common.param,
                 interval: reading.optional("interval", options.interval.as_ref()),
@@ -198,13 +198,16 @@ impl<K: Kind> Resource<K> {
                 function: TypeId::of::<F>(),
                 kind,
                 field: common.field,
-                filters: common.filters,
+                filters: common.filters.read(reading),
                 limits: common.limits.read(reading),
                 optional: reading
                     .optional("optional", options.optional.as_ref())
                     .unwrap_or_default(),
                 deleted: reading
                     .optional("deleted", options.deleted.as_ref())
+                    .unwrap_or_default(),
+                covers_downtime: reading
+                    .optional("covers_downtime", options.covers_downtime.as_ref())
                     .unwrap_or_default(),
                 param: common.param,
                 call: erase(handler),

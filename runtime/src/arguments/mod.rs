@@ -23,6 +23,7 @@
 //! set one by one afterwards.
 
 mod common;
+mod filters;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 pub use common::{LazyClient, Raw};
+pub use filters::{Condition, Filter, Texts};
 
 use crate::intents::causes::Reason;
 use crate::intents::contexts::Events;

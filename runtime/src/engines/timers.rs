@@ -125,6 +125,13 @@ impl Timers {
             .any(|running| running.holds && running.task.step().is_awaited())
     }
 
+    /// Whether this timer runs, and was not asked to stop.
+    pub(crate) fn is_running(&self, id: &str) -> bool {
+        self.running
+            .iter()
+            .any(|running| running.id == id && running.task.step() == Step::Running)
+    }
+
     /// Whether this timer is over for this object and process (T-12).
     pub(crate) fn is_over(&self, id: &str) -> bool {
         self.running

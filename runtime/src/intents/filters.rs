@@ -1,113 +1,261 @@
-//! Which objects a handler is for (F).
+//! Which objects and changes a handler is for (F).
+//!
+//! The order of the questions is that of F-1, and none is asked once one before it has been answered with no. A
+//! function that fails is an answer of its own: the fault is that of its handler alone (F-15, *Improve on*).
 
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::criteria::{Criterion, PRESENT};
+use super::essences::View;
+use crate::actions::invocation::describe;
+use crate::configured::Reading;
 use crate::structs::bodies::Body;
+use crate::structs::fields::FieldPath;
 
-/// What a label or an annotation must be: an exact text, [`PRESENT`] or [`ABSENT`] (F-2).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Criterion {
-    /// Exactly this text.
-    Equals(String),
-    /// Anything, also the empty text (F-3).
-    Present,
-    /// Nothing.
-    Absent,
+/// Yes, no, or why it cannot be said.
+pub(crate) type Answer = Result<bool, String>;
+
+/// What a whole-object condition is asked about.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) body: &'a Body,
+    /// The `K::Spec` of the kind.
+    pub(crate) spec: &'a Arc<dyn Any + Send + Sync>,
+    /// The change of the whole object; handlers of events and timers know of none (F-13).
+    pub(crate) view: Option<&'a View>,
 }
 
-/// The key is there, with whatever value.
-pub const PRESENT: Criterion = Criterion::Present;
+/// A whole-object condition without its types (F-13).
+#[derive(Clone)]
+pub(crate) struct When {
+    pub(crate) ask: Arc<dyn Fn(&Asked<'_>) -> Answer + Send + Sync>,
+    /// Why it can never be answered, such as an expression that does not parse.
+    pub(crate) fault: Option<String>,
+}
 
-/// The key is not there.
-pub const ABSENT: Criterion = Criterion::Absent;
-
-impl Criterion {
-    fn accepts(&self, value: Option<&str>) -> bool {
-        match self {
-            Self::Equals(wanted) => value == Some(wanted),
-            Self::Present => value.is_some(),
-            Self::Absent => value.is_none(),
+impl When {
+    pub(crate) fn new(ask: impl Fn(&Asked<'_>) -> Answer + Send + Sync + 'static) -> Self {
+        Self {
+            ask: Arc::new(ask),
+            fault: None,
         }
     }
 }
 
-impl From<&str> for Criterion {
-    fn from(text: &str) -> Self {
-        Self::Equals(text.to_owned())
+impl Combine for When {
+    fn join(joint: Joint, of: Vec<Self>) -> Self {
+        let fault = of.iter().find_map(|each| each.fault.clone());
+        let ask = move |asked: &Asked<'_>| joint.holds(&of, |each| (each.ask)(asked));
+        Self {
+            fault,
+            ..Self::new(ask)
+        }
     }
 }
 
-impl From<String> for Criterion {
-    fn from(text: String) -> Self {
-        Self::Equals(text)
+impl fmt::Debug for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("When")
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
     }
 }
 
-/// What an object must be like, all of it (F-1).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How several criteria make one (F-16).
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joint {
+    All,
+    Any,
+    None,
+}
+
+impl Joint {
+    /// Asks one after the other, for as long as the answer is open.
+    pub(super) fn holds<T>(self, of: &[T], ask: impl Fn(&T) -> Answer) -> Answer {
+        for each in of {
+            match (self, ask(each)?) {
+                (Self::All, false) | (Self::None, true) => return Ok(false),
+                (Self::Any, true) => return Ok(true),
+                (Self::All, true) | (Self::None | Self::Any, false) => {}
+            }
+        }
+        Ok(self != Self::Any)
+    }
+}
+
+/// What can be combined: criteria of one value, and conditions on the whole object.
+pub trait Combine: Sized {
+    #[doc(hidden)]
+    fn join(joint: Joint, of: Vec<Self>) -> Self;
+}
+
+/// All of these hold; none at all do.
+pub fn all<T: Combine>(of: impl IntoIterator<Item = T>) -> T {
+    T::join(Joint::All, of.into_iter().collect())
+}
+
+/// At least one of these holds.
+pub fn any<T: Combine>(of: impl IntoIterator<Item = T>) -> T {
+    T::join(Joint::Any, of.into_iter().collect())
+}
+
+/// None of these holds.
+pub fn none<T: Combine>(of: impl IntoIterator<Item = T>) -> T {
+    T::join(Joint::None, of.into_iter().collect())
+}
+
+/// This does not hold.
+pub fn not<T: Combine>(of: T) -> T {
+    T::join(Joint::None, vec![of])
+}
+
+/// What an object and its change must be like, all of it (F-1).
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Filters {
     pub(crate) labels: Vec<(String, Criterion)>,
     pub(crate) annotations: Vec<(String, Criterion)>,
+    /// Of the handler's field.
+    pub(crate) value: Option<Criterion>,
+    /// Of the handler's field before the change, and after it (F-9).
+    pub(crate) old: Option<Criterion>,
+    pub(crate) new: Option<Criterion>,
+    pub(crate) when: Vec<When>,
 }
 
 impl Filters {
-    /// Whether the object as it is now satisfies all criteria (F-1, F-4).
-    ///
-    /// These criteria are the same for matching and prematching: none of them is about the change itself (F-17).
-    pub(crate) fn matches(&self, body: &Body) -> bool {
+    /// Takes what comes from the environment.
+    pub(crate) fn read(mut self, reading: &mut Reading<'_>) -> Self {
+        let mut read = |option, criterion: &mut Criterion| {
+            *criterion = std::mem::replace(criterion, PRESENT).read(option, reading);
+        };
         self.labels
-            .iter()
-            .all(|(key, criterion)| criterion.accepts(body.label(key)))
-            && self
-                .annotations
-                .iter()
-                .all(|(key, criterion)| criterion.accepts(body.annotation(key)))
+            .iter_mut()
+            .for_each(|(_, criterion)| read("label", criterion));
+        self.annotations
+            .iter_mut()
+            .for_each(|(_, criterion)| read("annotation", criterion));
+        self.value.iter_mut().for_each(|criterion| read("value", criterion));
+        self.old.iter_mut().for_each(|criterion| read("old", criterion));
+        self.new.iter_mut().for_each(|criterion| read("new", criterion));
+        self
+    }
+
+    /// The labels and annotations as they are now, whatever the change (F-2, F-4).
+    pub(crate) fn metadata(&self, body: &Body) -> Answer {
+        for (stanza, word, criteria) in [
+            ("labels", "label", &self.labels),
+            ("annotations", "annotation", &self.annotations),
+        ] {
+            let stanza = body.metadata().and_then(|metadata| metadata.get(stanza));
+            for (key, criterion) in criteria {
+                let value = stanza.and_then(|stanza| stanza.get(key));
+                if !accepts(criterion, value, body, || format!("on the {word} `{key}`"))? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The value of the field; one side that satisfies is enough. Without a criterion it must be there (F-5, F-6).
+    pub(crate) fn value<'a>(&self, sides: impl IntoIterator<Item = Option<&'a Value>>, body: &Body) -> Answer {
+        for side in sides {
+            let holds = match &self.value {
+                None => side.is_some(),
+                Some(criterion) => accepts(criterion, side, body, || "`value`".into())?,
+            };
+            if holds {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The field before the change and after it (F-9).
+    pub(crate) fn change(&self, old: Option<&Value>, new: Option<&Value>, body: &Body) -> Answer {
+        for (name, criterion, value) in [("`old`", &self.old, old), ("`new`", &self.new, new)] {
+            if let Some(criterion) = criterion
+                && !accepts(criterion, value, body, || name.into())?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The conditions on the whole object (F-13).
+    pub(crate) fn when(&self, asked: &Asked<'_>) -> Answer {
+        for when in &self.when {
+            if !guarded(|| "`when`".into(), || (when.ask)(asked))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is there to be seen without the typed spec, for handlers that look at the current body only (F-6).
+    pub(crate) fn matches_body(&self, field: Option<&FieldPath>, body: &Body) -> Answer {
+        if !self.metadata(body)? {
+            return Ok(false);
+        }
+        field.map_or(Ok(true), |field| self.value([field.resolve(body.value())], body))
+    }
+
+    /// Refuses what contradicts itself (H-14). `changes` says that the handler is called about changes of a field.
+    pub(crate) fn check(&self, field: Option<&FieldPath>, changes: bool) -> Result<(), String> {
+        let has_change = self.old.is_some() || self.new.is_some();
+        let fault = match field {
+            Some(field) if field.keys().is_empty() => "`field` is empty",
+            None if self.value.is_some() => "`value` needs `field`: it is the value of a field",
+            _ if has_change && !changes => "`old` and `new` are for update and field handlers only",
+            None if has_change => "`old` and `new` need `field`: they are values of a field",
+            Some(_) if self.value.is_some() && has_change => "`value` cannot stand beside `old` or `new`",
+            _ => "",
+        };
+        if !fault.is_empty() {
+            return Err(fault.to_owned());
+        }
+        for (word, criteria) in [("label", &self.labels), ("annotation", &self.annotations)] {
+            for (key, criterion) in criteria {
+                if key.is_empty() {
+                    return Err(format!("the key of a `{word}` is empty"));
+                }
+                if let Some(value) = criterion.impossible(true) {
+                    return Err(format!("the {word} `{key}` is always a text, so it cannot be {value}"));
+                }
+            }
+        }
+        for (name, criterion) in [("value", &self.value), ("old", &self.old), ("new", &self.new)] {
+            if criterion
+                .as_ref()
+                .is_some_and(|criterion| criterion.impossible(false).is_some())
+            {
+                return Err(format!("`{name}` cannot be null; `ABSENT` is for what is not there"));
+            }
+        }
+        match self.when.iter().find_map(|when| when.fault.as_ref()) {
+            Some(fault) => Err(format!("`when`: {fault}")),
+            None => Ok(()),
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
+/// Asks a criterion; `what` names it where it fails.
+fn accepts(criterion: &Criterion, value: Option<&Value>, body: &Body, what: impl FnOnce() -> String) -> Answer {
+    guarded(what, || Ok(criterion.accepts(value, body)))
+}
 
-    fn filters(label: impl Into<Criterion>) -> Filters {
-        Filters {
-            labels: vec![("a".into(), label.into())],
-            ..Filters::default()
-        }
-    }
-
-    fn labelled(labels: &serde_json::Value) -> Body {
-        Body::new(json!({"metadata": {"labels": labels}}))
-    }
-
-    // F-2, F-3
-    #[test]
-    fn an_empty_text_is_present() {
-        assert!(!filters(ABSENT).matches(&labelled(&json!({"a": ""}))));
-        assert!(filters(PRESENT).matches(&labelled(&json!({"a": ""}))));
-        assert!(filters("").matches(&labelled(&json!({"a": ""}))));
-    }
-
-    // F-2
-    #[test]
-    fn an_absent_key_satisfies_absent_only() {
-        for labels in [json!({}), json!({"b": "x"}), json!({"a": null}), json!(null)] {
-            assert!(filters(ABSENT).matches(&labelled(&labels)));
-            assert!(!filters(PRESENT).matches(&labelled(&labels)));
-            assert!(!filters("x").matches(&labelled(&labels)));
-        }
-    }
-
-    // F-1, F-3
-    #[test]
-    fn all_criteria_must_hold_and_none_always_does() {
-        let both = Filters {
-            labels: vec![("a".into(), "1".into()), ("b".into(), PRESENT)],
-            annotations: vec![("c".into(), ABSENT)],
-        };
-        let body = |labels, annotations| Body::new(json!({"metadata": {"labels": labels, "annotations": annotations}}));
-        assert!(both.matches(&body(json!({"a": "1", "b": "x"}), json!({}))));
-        assert!(!both.matches(&body(json!({"a": "1"}), json!({}))));
-        assert!(!both.matches(&body(json!({"a": "1", "b": "x"}), json!({"c": "x"}))));
-        assert!(Filters::default().matches(&body(json!(null), json!(null))));
+/// Makes a panic an answer (F-15, *Improve on*).
+fn guarded(what: impl FnOnce() -> String, ask: impl FnOnce() -> Answer) -> Answer {
+    match catch_unwind(AssertUnwindSafe(ask)) {
+        Ok(Ok(holds)) => Ok(holds),
+        Ok(Err(message)) => Err(format!("the filter {} failed: {message}", what())),
+        Err(panic) => Err(format!("the filter {} {}", what(), describe(panic.as_ref()))),
     }
 }

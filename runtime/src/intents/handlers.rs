@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::filters::Filters;
+use super::filters::{Answer, Asked, Filters};
 use super::invocation::{ChangeFn, EventFn, TimerFn};
 use super::stoppers::Cancellation;
 use crate::actions::execution::Limits;
@@ -45,6 +45,8 @@ pub(crate) struct Handler {
     pub(crate) optional: bool,
     /// Also for objects that are being deleted (H-3); resuming handlers only.
     pub(crate) deleted: bool,
+    /// Also for objects that were created while the operator was away (C, *Improve on*); resuming handlers only.
+    pub(crate) covers_downtime: bool,
     pub(crate) param: Value,
     pub(crate) call: ChangeFn,
 }
@@ -83,23 +85,38 @@ pub(crate) struct TimerHandler {
     pub(crate) call: TimerFn,
 }
 
+impl ChangeKind {
+    /// The handler is called about a change, of its field if it has one (H-4, H-5).
+    pub(crate) fn is_about_changes(self) -> bool {
+        match self {
+            Self::Field | Self::Update => true,
+            Self::Create | Self::Delete | Self::Resume => false,
+        }
+    }
+}
+
+impl Handler {
+    /// Deletion waits for it, if it is for the object (H-7).
+    pub(crate) fn is_mandatory(&self) -> bool {
+        self.kind == ChangeKind::Delete && !self.optional
+    }
+}
+
 impl EventHandler {
-    /// Whether the handler is for this object as it is now (F-1, F-5).
-    pub(crate) fn matches(&self, body: &Body) -> bool {
-        matches_now(&self.filters, self.field.as_ref(), body)
+    /// Whether the handler is for this object as it is now, as far as that shows without its type (F-1, F-5).
+    pub(crate) fn matches_body(&self, body: &Body) -> Answer {
+        self.filters.matches_body(self.field.as_ref(), body)
     }
 }
 
 impl TimerHandler {
     /// Whether the timer is for this object as it is now (F-1, F-5).
-    pub(crate) fn matches(&self, body: &Body) -> bool {
-        matches_now(&self.filters, self.field.as_ref(), body)
+    pub(crate) fn matches(&self, asked: &Asked<'_>) -> Answer {
+        if !self.filters.matches_body(self.field.as_ref(), asked.body)? {
+            return Ok(false);
+        }
+        self.filters.when(asked)
     }
-}
-
-/// A field without a value means that it is present, in the current body (F-5, F-6).
-fn matches_now(filters: &Filters, field: Option<&FieldPath>, body: &Body) -> bool {
-    filters.matches(body) && field.is_none_or(|field| field.resolve(body.value()).is_some())
 }
 
 macro_rules! debug_by_id {
@@ -147,7 +164,6 @@ pub(crate) fn duplicate_ids<'a>(identities: impl IntoIterator<Item = (&'a str, T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn check(identities: &[(&str, TypeId)]) -> Result<(), String> {
         duplicate_ids(identities.iter().copied())
@@ -184,15 +200,5 @@ mod tests {
                 "{id}"
             );
         }
-    }
-
-    // F-5, F-6
-    #[test]
-    fn raw_events_and_timers_look_at_the_current_body_only() {
-        let body = |spec| Body::new(json!({"spec": spec}));
-        let matches = |body: &Body| matches_now(&Filters::default(), Some(&"spec.a".into()), body);
-        assert!(matches(&body(json!({"a": {}}))));
-        assert!(!matches(&body(json!({"a": null}))));
-        assert!(!matches(&body(json!({}))));
     }
 }

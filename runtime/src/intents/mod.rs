@@ -3,6 +3,7 @@
 pub(crate) mod calling;
 pub(crate) mod causes;
 pub(crate) mod contexts;
+pub(crate) mod criteria;
 pub(crate) mod environment;
 pub(crate) mod essences;
 pub(crate) mod filters;

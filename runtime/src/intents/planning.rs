@@ -7,6 +7,7 @@
 //! handled itself. So nobody misses an edit that is made meanwhile, or taken back, and nobody is told twice (C,
 //! *Improve on*).
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,8 @@ use serde_json::Value;
 
 use super::causes::{Factors, Reason, detect};
 use super::essences::{Essences, View};
-use super::handlers::{ChangeKind, Handler};
+use super::filters::Asked;
+use super::handlers::Handler;
 use super::selection::{Candidate, Selection};
 pub(crate) use super::settling::{Conclusion, Finished, finish};
 use crate::actions::execution;
@@ -38,6 +40,8 @@ use crate::structs::finalizers;
 )]
 pub(crate) struct Situation<'a> {
     pub(crate) body: &'a Body,
+    /// The typed spec, for conditions.
+    pub(crate) spec: &'a Arc<dyn Any + Send + Sync>,
     /// The event says that the object is gone.
     pub(crate) deleted_event: bool,
     /// The changing handlers of the kind, in registration order.
@@ -74,6 +78,8 @@ pub(crate) enum Readiness {
     Awake,
     /// It is due, but has reached its limits: it is to fail without being called (E-9).
     Refused(String),
+    /// It is due, but a filter of it has failed: so it fails too, without being called (F-15, *Improve on*).
+    Faulty(String),
 }
 
 /// A handler that takes part in the cycle.
@@ -100,6 +106,11 @@ pub(crate) struct Plan {
     /// Nothing is done, logged or stored about the object: no handler is interested in it, and none was (F-20).
     pub(crate) stealth: bool,
     pub(crate) finalizer: FinalizerStep,
+    /// A handler wants to see the object's deletion, and it is no optional one.
+    pub(crate) awaited: bool,
+    /// Filters that have failed where no handler takes part that could fail for it, by the handler's id: nobody knows
+    /// whether the deletion is to be waited for, so the finalizer stays as it is.
+    pub(crate) faults: Vec<(String, String)>,
     /// In registration order; none while the finalizer is added or removed.
     pub(crate) steps: Vec<Step>,
     pub(crate) ground: Ground,
@@ -126,7 +137,12 @@ impl Plan {
     ///
     /// `random` yields a number below its argument.
     pub(crate) fn pick(&self, lifecycle: Lifecycle, random: impl FnMut(usize) -> usize) -> Vec<usize> {
-        let due = |step: &Step| matches!(step.readiness, Readiness::Awake | Readiness::Refused(_));
+        let due = |step: &Step| {
+            matches!(
+                step.readiness,
+                Readiness::Awake | Readiness::Refused(_) | Readiness::Faulty(_)
+            )
+        };
         let due: Vec<usize> = (0..self.steps.len()).filter(|&index| due(&self.steps[index])).collect();
         let retries: Vec<u32> = due.iter().map(|&index| self.steps[index].record.retries).collect();
         lifecycles::pick(lifecycle, &retries, random)
@@ -136,22 +152,22 @@ impl Plan {
     }
 }
 
-/// Whether the deletion of the object must wait for one of these handlers (F-18, H-7).
-pub(crate) fn deletion_is_awaited(handlers: &[Handler], body: &Body) -> bool {
-    let present = |field: &FieldPath| field.resolve(body.value()).is_some();
-    handlers.iter().any(|handler| {
-        is_mandatory(handler) && handler.filters.matches(body) && handler.field.as_ref().is_none_or(present)
-    })
-}
-
-fn is_mandatory(handler: &Handler) -> bool {
-    handler.kind == ChangeKind::Delete && !handler.optional
+/// Whether the deletion of an object that does not fit its type must wait for one of these handlers (F-18, H-7).
+///
+/// Whatever cannot be asked of such an object counts as satisfied: conditions on the whole object, which know the
+/// typed spec, and filters that fail.
+pub(crate) fn deletion_may_be_awaited(handlers: &[Handler], body: &Body) -> bool {
+    let may_match = |handler: &Handler| handler.filters.matches_body(handler.field.as_ref(), body) != Ok(false);
+    handlers
+        .iter()
+        .any(|handler| handler.is_mandatory() && may_match(handler))
 }
 
 /// Decides what a cycle does.
 pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     let Situation {
         body,
+        spec,
         handlers,
         storages,
         now,
@@ -180,17 +196,23 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     {
         essences.pin(note);
     }
+    let whole = essences.since_handled(None);
+    let asked = Asked {
+        body,
+        spec,
+        view: Some(&whole),
+    };
     let candidates: Vec<Candidate<'_>> = handlers
         .iter()
         .zip(records)
-        .map(|(handler, record)| Candidate::new(handler, body, &essences, record))
+        .map(|(handler, record)| Candidate::new(handler, &asked, &essences, record))
         .collect();
 
     let present = finalizers::is_present(body, &storages.finalizer);
     let volunteers = !situation.deletion_done
         && candidates
             .iter()
-            .any(|candidate| candidate.handler.optional && candidate.is_deletion());
+            .any(|candidate| candidate.handler.optional && candidate.may_be_deletion());
     let reason = detect(Factors {
         gone: situation.deleted_event,
         deleting,
@@ -207,18 +229,25 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     };
     let steps = steps(&candidates, selection, now);
 
-    let needed = situation.timers_need
-        || candidates
-            .iter()
-            .any(|candidate| is_mandatory(candidate.handler) && candidate.is_deletion());
+    let awaiting = || candidates.iter().filter(|candidate| candidate.handler.is_mandatory());
+    let awaited = awaiting().any(Candidate::prematches);
+    // As many objects as a broken filter sees must not all be held, nor be let go: nothing changes for them.
+    let undecided = awaiting().any(|candidate| candidate.fault().is_some());
+    let needed = situation.timers_need || awaited || (undecided && present);
     let finalizer = finalizer_step(reason, needed, present, !steps.is_empty());
+    let faults = awaiting()
+        .filter(|candidate| steps.iter().all(|step| step.id != candidate.handler.id))
+        .filter_map(|candidate| Some((candidate.handler.id.clone(), candidate.fault()?.clone())))
+        .collect();
     let known = candidates.iter().flat_map(Candidate::ids).collect();
-    let ignored = !candidates.iter().any(|candidate| candidate.prematches);
+    let ignored = steps.is_empty() && !candidates.iter().any(Candidate::prematches);
     let traces = !deleting && candidates.iter().any(|candidate| candidate.record.is_some());
     Plan {
         reason,
         stealth: ignored && !traces,
         finalizer,
+        awaited,
+        faults,
         steps: if finalizer == FinalizerStep::Keep {
             steps
         } else {
@@ -272,16 +301,17 @@ fn finalizer_step(reason: Reason, needed: bool, present: bool, work: bool) -> Fi
 /// The handlers that take part, in registration order (H-1).
 fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Timestamp) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    for (index, candidate) in candidates
-        .iter()
-        .enumerate()
-        .filter(|(_, candidate)| candidate.is_selected(selection))
-    {
+    for (index, candidate) in candidates.iter().enumerate() {
+        let fault = match candidate.takes_part(selection) {
+            Ok(false) => continue,
+            Ok(true) => None,
+            Err(message) => Some(message),
+        };
         let Handler { id, limits, .. } = candidate.handler;
         let notes = candidate.is_about_essence(selection.reason);
         let (record, view) = candidate.standing(selection.reason, now);
         let View { old, new, diff } = view.clone();
-        let readiness = readiness(&record, limits, now);
+        let readiness = readiness(&record, limits, fault, now);
         let step = Step {
             handler: index,
             id: id.clone(),
@@ -308,12 +338,12 @@ fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Timestamp) -> 
     steps
 }
 
-/// Whether a handler can be called now (P-7, E-9).
-fn readiness(record: &Record, limits: &execution::Limits, now: Timestamp) -> Readiness {
+/// Whether a handler can be called now (P-7, E-9); `fault` says that one of its filters has failed.
+fn readiness(record: &Record, limits: &execution::Limits, fault: Option<String>, now: Timestamp) -> Readiness {
     match record.delay(now) {
         _ if record.finished() => Readiness::Done,
         Duration::ZERO => match execution::refuse(record, limits, now) {
-            None => Readiness::Awake,
+            None => fault.map_or(Readiness::Awake, Readiness::Faulty),
             Some(message) => Readiness::Refused(message),
         },
         delay => Readiness::Sleeping(delay),

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::causes::Reason;
 use super::essences::{Essences, View};
+use super::filters::{Answer, Asked};
 use super::handlers::{ChangeKind, Handler};
 use crate::configs::progress::Record;
 use crate::structs::bodies::Body;
@@ -12,28 +13,79 @@ use crate::structs::bodies::Body;
 pub(super) struct Candidate<'a> {
     pub(super) handler: &'a Handler,
     pub(super) record: Option<Record>,
-    /// All criteria that are not about the change hold (F-17).
-    pub(super) prematches: bool,
+    /// Whether all criteria hold that are not about the change (F-17).
+    prematches: Answer,
     /// The change since the object was handled last (K-8).
-    since_handled: View,
+    since_handled: Told,
     /// The change since the handler itself has handled the object, in a cycle that goes on.
-    since_noted: Option<View>,
+    since_noted: Option<Told>,
+}
+
+/// A change that a handler can be told of, and whether the handler is for it.
+struct Told {
+    view: View,
+    /// Whether the field is there, or is what it must be (F-5, F-6).
+    value: Answer,
+    /// Whether the field was and has become what it must (F-9).
+    change: Answer,
+}
+
+impl Told {
+    fn new(handler: &Handler, view: View, body: &Body) -> Self {
+        let Handler {
+            filters, kind, field, ..
+        } = handler;
+        let (old, new) = (view.old.as_deref(), view.new.as_deref());
+        let value = match field {
+            None => Ok(true),
+            // What was there before matters to handlers of changes; to others, a value that is gone is gone (F-7,
+            // *Improve on*).
+            Some(_) if kind.is_about_changes() || filters.value.is_none() => filters.value([new, old], body),
+            Some(_) => filters.value([new], body),
+        };
+        let change = match &value {
+            _ if view.diff.is_empty() => Ok(false),
+            Ok(true) => filters.change(old, new, body),
+            unmet => unmet.clone(),
+        };
+        Self { view, value, change }
+    }
+
+    /// For a handler that is not asked about anything, since a question before has been answered.
+    fn unasked(view: View) -> Self {
+        Self {
+            view,
+            value: Ok(false),
+            change: Ok(false),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.view.diff.is_empty()
+    }
 }
 
 impl<'a> Candidate<'a> {
-    pub(super) fn new(handler: &'a Handler, body: &Body, essences: &Essences, record: Option<Record>) -> Self {
+    /// Asks the handler's filters, in the order of F-1.
+    pub(super) fn new(handler: &'a Handler, asked: &Asked<'_>, essences: &Essences, record: Option<Record>) -> Self {
         let field = handler.field.as_ref();
-        let since_handled = essences.since_handled(field);
+        let metadata = handler.filters.metadata(asked.body);
+        let told = |view| match metadata {
+            Ok(true) => Told::new(handler, view, asked.body),
+            _ => Told::unasked(view),
+        };
+        let since_handled = told(essences.since_handled(field));
         let note = record.as_ref().and_then(|record| record.handled.as_ref());
-        let since_noted = note.map(|note| essences.since(note, field));
-        // Presence on either side is enough for handlers of changes (F-5).
-        let sides = [Some(&since_handled), since_noted.as_ref()];
-        let has_field = field.is_none()
-            || sides
-                .into_iter()
-                .flatten()
-                .any(|view| view.old.is_some() || view.new.is_some());
-        let prematches = handler.filters.matches(body) && has_field;
+        let since_noted = note.map(|note| told(essences.since(note, field)));
+        let value = match &since_noted {
+            Some(noted) if since_handled.value != Ok(true) && noted.value != Ok(false) => &noted.value,
+            _ => &since_handled.value,
+        };
+        let prematches = match (&metadata, value) {
+            (Ok(true), Ok(true)) => handler.filters.when(asked),
+            (Ok(true), value) => value.clone(),
+            (metadata, _) => metadata.clone(),
+        };
         Self {
             handler,
             record,
@@ -43,34 +95,42 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// It wants to be called when the object is deleted.
-    pub(super) fn is_deletion(&self) -> bool {
-        self.handler.kind == ChangeKind::Delete && self.prematches
+    /// All criteria that are not about the change hold (F-17).
+    pub(super) fn prematches(&self) -> bool {
+        self.prematches == Ok(true)
+    }
+
+    /// It may want to be called when the object is deleted; one whose filter fails might (F-15, *Improve on*).
+    pub(super) fn may_be_deletion(&self) -> bool {
+        self.handler.kind == ChangeKind::Delete && self.prematches != Ok(false)
+    }
+
+    /// Why it cannot be said whether the handler is for the object, if so.
+    pub(super) fn fault(&self) -> Option<&String> {
+        self.prematches.as_ref().err()
     }
 
     /// It has something new to be told of: since the last handling, or since its own (C, *Improve on*).
     fn has_news(&self) -> bool {
-        !self.since_handled.diff.is_empty() || self.since_noted.as_ref().is_some_and(|view| !view.diff.is_empty())
+        !self.since_handled.is_empty() || self.since_noted.as_ref().is_some_and(|told| !told.is_empty())
     }
 
     /// It makes the cycle an update. Only handlers of changes do: an extra field matters to them alone (B-5), and so
     /// does what was handled and then taken back.
     pub(super) fn is_changed(&self) -> bool {
-        match self.handler.kind {
-            ChangeKind::Update | ChangeKind::Field => self.prematches && self.has_news(),
-            ChangeKind::Create | ChangeKind::Delete | ChangeKind::Resume => false,
-        }
+        self.handler.kind.is_about_changes() && self.prematches != Ok(false) && self.has_news()
     }
 
-    /// It takes part in the cycle (H-2 to H-6).
-    pub(super) fn is_selected(&self, selection: Selection) -> bool {
+    /// Whether it takes part in the cycle (H-2 to H-6). One of which that cannot be said does, to fail (F-15,
+    /// *Improve on*).
+    pub(super) fn takes_part(&self, selection: Selection) -> Answer {
         let Selection {
             reason,
             present,
             initial,
             deletion_done,
         } = selection;
-        let matches = match self.handler.kind {
+        let may = match self.handler.kind {
             ChangeKind::Create => reason == Reason::Create,
             ChangeKind::Update => reason == Reason::Update && self.has_news(),
             ChangeKind::Field => reason.runs_handlers() && self.has_news(),
@@ -78,11 +138,22 @@ impl<'a> Candidate<'a> {
             ChangeKind::Resume => match reason {
                 Reason::Resume | Reason::Update => initial,
                 Reason::Delete => initial && self.handler.deleted,
-                // Resuming never mixes into creation (C-6).
-                Reason::Create | Reason::Noop | Reason::Free | Reason::Gone => false,
+                // Resuming mixes into creation only where it is asked to (C-6).
+                Reason::Create => initial && self.handler.covers_downtime,
+                Reason::Noop | Reason::Free | Reason::Gone => false,
             },
         };
-        self.prematches && matches && !(reason == Reason::Delete && deletion_done)
+        if !may || (reason == Reason::Delete && deletion_done) || !self.prematches.clone()? {
+            return Ok(false);
+        }
+        if !self.handler.kind.is_about_changes() {
+            return Ok(true);
+        }
+        match self.noted_for(reason) {
+            // What it has handled stays handled, also if what came after is not for it.
+            Some(noted) => noted.change.clone().map(|_| true),
+            None => self.since_handled.change.clone(),
+        }
     }
 
     /// It is called about the essence, not about the object's being there.
@@ -119,6 +190,16 @@ impl<'a> Candidate<'a> {
         }
     }
 
+    /// What its record says it has handled, as far as that counts in a cycle of this reason.
+    fn noted_for(&self, reason: Reason) -> Option<&Told> {
+        let record = self
+            .record
+            .as_ref()
+            .filter(|record| self.is_record_valid(record, reason))?;
+        let deleted = record.purpose.as_deref() == Some(Reason::Delete.as_str());
+        self.since_noted.as_ref().filter(|_| !deleted)
+    }
+
     /// Where it stands in this cycle, and what it is told.
     pub(super) fn standing(&self, reason: Reason, now: Timestamp) -> (Record, &View) {
         let fresh = || Record {
@@ -130,28 +211,30 @@ impl<'a> Candidate<'a> {
             .as_ref()
             .filter(|record| self.is_record_valid(record, reason))
         else {
-            return (fresh(), &self.since_handled);
+            return (fresh(), &self.since_handled.view);
         };
         let kept = Record {
             purpose: Some(reason.as_str().to_owned()),
             ..record.clone()
         };
-        let deleted = record.purpose.as_deref() == Some(Reason::Delete.as_str());
-        match &self.since_noted {
-            None => (kept, &self.since_handled),
-            Some(_) if deleted => (kept, &self.since_handled),
-            // It has handled this very state. Attempts at another one, taken back since, are as if never made.
-            Some(view) if view.diff.is_empty() => (kept.settled(now), view),
-            // It has handled another state than this one: a new series of attempts.
-            Some(view) if record.finished() => (
-                Record {
-                    handled: record.handled.clone(),
-                    ..fresh()
-                },
-                view,
-            ),
-            Some(view) => (kept, view),
+        let Some(noted) = self.noted_for(reason) else {
+            return (kept, &self.since_handled.view);
+        };
+        let passed_by = self.handler.kind.is_about_changes() && noted.change == Ok(false);
+        // It has handled this very state, or the change since is not for it. Attempts at another one, taken back
+        // since, are as if never made.
+        if noted.is_empty() || passed_by {
+            return (kept.settled(now), &noted.view);
         }
+        // It has handled another state than this one: a new series of attempts.
+        if record.finished() {
+            let again = Record {
+                handled: record.handled.clone(),
+                ..fresh()
+            };
+            return (again, &noted.view);
+        }
+        (kept, &noted.view)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Whether an object can be handed to its typed handlers. One that cannot never stops the others of its kind.
+//! Whether an object can be handed to its typed handlers. One that cannot never stops the others of its kind, and a
+//! handler whose filter fails never stops the others of its object.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -6,6 +7,7 @@ use super::inventory::Memory;
 use super::processing::{Object, Processor, TypedSpec};
 use crate::clients::events::{EventType, NewEvent};
 use crate::engines::spans;
+use crate::intents::filters::Answer;
 use crate::intents::planning;
 use crate::intents::registries::Misfit;
 use crate::structs::bodies::Body;
@@ -36,7 +38,7 @@ impl Processor {
             self.report(body, memory, &misfit, "its handlers wait until it is changed");
             return Fit::Hold;
         }
-        if !planning::deletion_is_awaited(&self.registry.changes, body) {
+        if !planning::deletion_may_be_awaited(&self.registry.changes, body) {
             return Fit::Release;
         }
         // What was handled last did fit: deletion can work with it.
@@ -54,6 +56,20 @@ impl Processor {
         );
         self.report(body, memory, &misfit, &advice);
         Fit::Hold
+    }
+
+    /// Whether a filter is met; one that fails is not, and is reported (F-15, *Improve on*).
+    pub(super) fn is_met(&self, body: &Body, id: &str, answer: Answer) -> bool {
+        answer.unwrap_or_else(|message| {
+            self.report_fault(body, id, &message);
+            false
+        })
+    }
+
+    /// Says that a filter has failed.
+    pub(super) fn report_fault(&self, body: &Body, id: &str, message: &str) {
+        let span = spans::handler_span(self.environment.number, id, &ObjectReference::to(body));
+        span.in_scope(|| tracing::error!("Handler {id} is not called: {message}"));
     }
 
     /// Says once per change that an object does not fit, in the log and as a Kubernetes event.

@@ -135,6 +135,10 @@ impl Processor {
             Outcome::Permanent {
                 message: message.clone(),
             }
+        } else if let planning::Readiness::Faulty(message) = &step.readiness {
+            Outcome::Arbitrary {
+                message: message.clone(),
+            }
         } else {
             let subject = Subject {
                 environment: &self.environment,

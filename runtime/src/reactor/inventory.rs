@@ -39,6 +39,8 @@ pub(crate) struct Memory {
     pub(crate) version: Option<Box<str>>,
     /// Digest of the spec that did not fit and was reported.
     pub(crate) reported: Option<u64>,
+    /// Digest of the failed filters that were reported.
+    pub(crate) faults: Option<u64>,
     /// Digest of the essence, for the idle clock of timers (T-8).
     pub(crate) essence: Option<u64>,
     /// The running timers, if the kind has any.

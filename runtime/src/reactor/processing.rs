@@ -24,6 +24,7 @@ use crate::engines::timers::Surroundings;
 use crate::intents::calling::Subject;
 use crate::intents::causes::Reason;
 use crate::intents::environment::Environment;
+use crate::intents::filters::Asked;
 use crate::intents::handlers::{EventHandler, TimerHandler};
 use crate::intents::invocation::EventCall;
 use crate::intents::planning::{self, FinalizerStep, Plan, Situation};
@@ -214,12 +215,8 @@ impl Processor {
 
     /// Calls the handlers of raw events; every event counts, none is retried (E-13).
     async fn observe(&self, event_type: EventType, body: &Body, object: &mut Object, memory: &mut Memory) {
-        let matching: Vec<&EventHandler> = self
-            .registry
-            .events
-            .iter()
-            .filter(|handler| handler.matches(body))
-            .collect();
+        let may_match = |handler: &&EventHandler| self.is_met(body, &handler.id, handler.matches_body(body));
+        let matching: Vec<&EventHandler> = self.registry.events.iter().filter(may_match).collect();
         if matching.is_empty() {
             return;
         }
@@ -227,8 +224,16 @@ impl Processor {
             Ok(spec) => spec,
             Err(misfit) => return self.report(body, memory, &misfit, "its handlers wait until it is changed"),
         };
+        let asked = Asked {
+            body,
+            spec: &spec,
+            view: None,
+        };
         let patch = &object.observed;
         for handler in matching {
+            if !self.is_met(body, &handler.id, handler.filters.when(&asked)) {
+                continue;
+            }
             let about = ObjectReference::to(body);
             let span = spans::handler_span(0, &handler.id, &about);
             let subject = Subject {
@@ -286,6 +291,7 @@ impl Processor {
         let timers_need = self.tend_timers(object, memory, body, &spec);
         let situation = Situation {
             body,
+            spec: &spec,
             deleted_event: false,
             handlers: &self.registry.changes,
             initial: memory.noticed_by_listing && !memory.handled_once,
@@ -321,14 +327,19 @@ impl Processor {
 
     /// Says why the cycle does what it does, for `--verbose`.
     fn trace(&self, body: &Body, memory: &mut Memory, plan: &Plan) {
+        let faults = (!plan.faults.is_empty()).then(|| digest(&plan.faults));
+        if faults != std::mem::replace(&mut memory.faults, faults) {
+            for (id, message) in &plan.faults {
+                self.report_fault(body, id, message);
+            }
+        }
         if plan.stealth {
             return;
         }
         let (name, reason, finalizer) = (body.name(), plan.reason, plan.finalizer);
         let due: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
         tracing::debug!(name, %reason, ?finalizer, handlers = due.join(" "), "Handling");
-        let awaited = || planning::deletion_is_awaited(&self.registry.changes, body);
-        if reason == Reason::Free && !memory.deletion_done && awaited() {
+        if reason == Reason::Free && !memory.deletion_done && plan.awaited {
             memory.deletion_done = true;
             // Whoever deleted it was faster than the finalizer, or another finalizer holds it (B-040).
             tracing::info!(
@@ -347,14 +358,18 @@ impl Processor {
         let changed = memory.essence.is_some_and(|known| known != essence);
         memory.essence = Some(essence);
         memory.timers.show(body, spec, changed);
+        let asked = Asked { body, spec, view: None };
+        // A filter that fails leaves its timer as it is.
+        let matches = |timer: &&TimerHandler| {
+            !memory.timers.is_over(&timer.id)
+                && timer.matches(&asked).unwrap_or_else(|message| {
+                    self.report_fault(body, &timer.id, &message);
+                    memory.timers.is_running(&timer.id)
+                })
+        };
         let matching: Vec<&TimerHandler> = match body.deletion_timestamp() {
             Some(_) => Vec::new(),
-            None => self
-                .registry
-                .timers
-                .iter()
-                .filter(|timer| timer.matches(body) && !memory.timers.is_over(&timer.id))
-                .collect(),
+            None => self.registry.timers.iter().filter(matches).collect(),
         };
         // A timer begins only once its object cannot vanish under it.
         let secured = finalizers::is_present(body, &self.storages.finalizer);

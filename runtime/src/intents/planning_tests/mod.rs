@@ -18,7 +18,9 @@ use serde_json::{Map, json};
 
 use super::*;
 use crate::actions::execution::{Defaults, ErrorsMode, Limits, Moment, Outcome, conclude};
-use crate::intents::filters::{ABSENT, Filters, PRESENT};
+use crate::intents::criteria::{ABSENT, Criterion, PRESENT};
+use crate::intents::filters::Filters;
+use crate::intents::handlers::ChangeKind;
 use crate::structs::patches::{PatchContents, merge_into};
 
 const PREFIX: &str = "kopf.zalando.org";
@@ -36,6 +38,7 @@ fn handler(kind: ChangeKind, id: &str) -> Handler {
         limits: Limits::default(),
         optional: false,
         deleted: false,
+        covers_downtime: false,
         param: Value::Null,
         call: Arc::new(|_| Box::pin(async { Ok(None) })),
     }
@@ -69,7 +72,7 @@ fn with_field(handler: Handler, path: &str) -> Handler {
     }
 }
 
-fn labelled(mut handler: Handler, key: &str, criterion: impl Into<crate::intents::filters::Criterion>) -> Handler {
+fn labelled(mut handler: Handler, key: &str, criterion: impl Into<Criterion>) -> Handler {
     handler.filters.labels.push((key.into(), criterion.into()));
     handler
 }
@@ -164,7 +167,7 @@ impl World {
     /// The same object, when it was handled before.
     fn settled(handlers: impl IntoIterator<Item = Handler>) -> Self {
         let mut world = Self::new(handlers);
-        let needs_finalizer = world.handlers.iter().any(is_mandatory);
+        let needs_finalizer = world.handlers.iter().any(Handler::is_mandatory);
         if needs_finalizer {
             world.object["metadata"]["finalizers"] = json!([FINALIZER]);
         }
@@ -231,8 +234,10 @@ impl World {
 
     fn plan(&self, deleted_event: bool) -> Plan {
         let body = Body::new(self.object.clone());
+        let spec: Arc<dyn Any + Send + Sync> = Arc::new(self.object["spec"].clone());
         plan(&Situation {
             body: &body,
+            spec: &spec,
             deleted_event,
             handlers: &self.handlers,
             initial: self.noticed_by_listing && !self.handled_once,
@@ -284,6 +289,10 @@ impl World {
         let handler = &self.handlers[step.handler];
         let outcome = if let Readiness::Refused(message) = &step.readiness {
             Outcome::Permanent {
+                message: message.clone(),
+            }
+        } else if let Readiness::Faulty(message) = &step.readiness {
+            Outcome::Arbitrary {
                 message: message.clone(),
             }
         } else {
