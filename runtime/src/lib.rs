@@ -78,9 +78,17 @@ pub mod filters {
 pub mod settings {
     pub use tracing::Level;
 
+    pub use crate::configs::persistence::{Former, PersistenceSettings};
     pub use crate::configs::settings::{
-        ExecutionSettings, NetworkingSettings, PersistenceSettings, PostingSettings, QueueingSettings, WatchingSettings,
+        ExecutionSettings, NetworkingSettings, PostingSettings, QueueingSettings, WatchingSettings,
     };
+}
+
+/// Where state is kept: the storages there are, and the traits of those that you write yourself.
+pub mod storages {
+    pub use crate::configs::diffbase::{AnnotationsDiffBase, DiffBaseStorage, Essence, StatusDiffBase};
+    pub use crate::configs::progress::{AnnotationsProgress, ProgressStorage, Record, StatusProgress};
+    pub use crate::structs::state_patches::StatePatch;
 }
 
 pub use tokio_util::sync::CancellationToken;

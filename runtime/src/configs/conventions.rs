@@ -11,16 +11,21 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::structs::bodies::Body;
+use crate::structs::fields::FieldPath;
 use crate::structs::patches::compose;
+use crate::structs::state_patches::StatePatch;
 
 /// The longest name of an annotation, without its prefix (N-2).
 const NAME_LIMIT: usize = 63;
 
 /// The longest prefix: what is left of 253 characters by a name and a slash (N-8).
 const PREFIX_LIMIT: usize = 253 - NAME_LIMIT - 1;
+
+/// How many bytes of annotations an object may have, names and values together; the API server's own limit.
+pub(crate) const ANNOTATIONS_LIMIT: usize = 262_144;
 
 /// The name of the annotation that marks a prefix as owned by an operator of this family (N-9).
 const MARKER: &str = "kopf-managed";
@@ -90,6 +95,17 @@ pub(crate) fn validate_qualified_name(text: &str) -> Result<(), QualifiedNameErr
     }
 }
 
+/// Refuses fields of the status in which nothing can be kept (P-14, B-8).
+pub(crate) fn validate_status_field(field: &FieldPath) -> Result<(), String> {
+    match field.keys() {
+        [status, rest @ ..] if status == "status" && !rest.is_empty() && !rest.iter().any(String::is_empty) => Ok(()),
+        _ => Err(format!(
+            "{:?} is no field below the status, as in \"status.kopf.progress\"",
+            field.to_string()
+        )),
+    }
+}
+
 fn is_subdomain(text: &str) -> bool {
     let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.split('.').all(|label| {
@@ -100,7 +116,8 @@ fn is_subdomain(text: &str) -> bool {
     })
 }
 
-/// The annotations that may hold what is stored under one id: the first is written, all are read and purged.
+/// The annotations that may hold what is stored under one id: first the current name, then Kopf's older one if it
+/// differs (N-6).
 pub(crate) fn keys(prefix: &str, id: &str, body: &Body) -> Vec<String> {
     let id = marked(id, body);
     let current = format!("{prefix}/{}", name(&id));
@@ -118,9 +135,17 @@ pub(crate) fn inherits_annotations(body: &Body) -> bool {
             .any(|owner| owner.get("kind").is_some_and(|kind| kind == "Deployment"))
 }
 
+/// What is appended to ids on such objects (N-7).
+const INHERITORS: &str = "-ofDRS";
+
+/// Whether the name of an annotation is one of such an object itself, as far as it was not shortened.
+pub(crate) fn is_for_inheritors(key: &str) -> bool {
+    key.ends_with(INHERITORS)
+}
+
 fn marked(id: &str, body: &Body) -> String {
     if inherits_annotations(body) {
-        format!("{id}-ofDRS")
+        format!("{id}{INHERITORS}")
     } else {
         id.to_owned()
     }
@@ -188,32 +213,44 @@ fn suffix(text: &str) -> String {
 
 /// Whether annotations with this prefix are the state of some operator, Kopf's or ours (N-10).
 pub(crate) fn is_owned(prefix: &str, body: &Body) -> bool {
-    is_kopf(prefix) || body.annotation(&format!("{prefix}/{MARKER}")).is_some()
+    is_kopf(prefix) || body.annotation(&marker_key(prefix)).is_some()
+}
+
+/// The annotation that marks a prefix as owned (N-9).
+pub(crate) fn marker_key(prefix: &str) -> String {
+    format!("{prefix}/{MARKER}")
 }
 
 fn is_kopf(prefix: &str) -> bool {
     prefix == "kopf.zalando.org" || prefix.ends_with(".kopf.zalando.org")
 }
 
-/// Marks the prefix as ours, and the state as this very object's. Belongs into every patch that stores state.
+/// Marks a prefix as ours, so that other operators of this family know state when they see it.
 ///
 /// Kopf leaves the marker out for all prefixes that begin with `kopf.`, so that other operators take the state for
 /// content (N-9, N-11); here only those go without that everyone knows anyway.
-pub(crate) fn store_marks(merge: &mut Map<String, Value>, prefix: &str, body: &Body, covered: &[String]) {
-    if !is_kopf(prefix) && body.annotation(&format!("{prefix}/{MARKER}")).is_none() {
-        annotate(merge, format!("{prefix}/{MARKER}"), json!("yes"));
+pub(crate) fn mark(patch: &mut StatePatch, prefix: &str, body: &Body) {
+    let marker = marker_key(prefix);
+    if !is_kopf(prefix) && body.annotation(&marker).is_none() {
+        patch.annotation(marker, "yes");
     }
+}
+
+/// Marks the prefix as ours, and the state as this very object's. Belongs into every patch that stores state.
+pub(crate) fn store_marks(merge: &mut Map<String, Value>, prefix: &str, body: &Body, covered: &[String]) {
+    let mut patch = StatePatch::default();
+    mark(&mut patch, prefix, body);
     if let Some(uid) = body.uid() {
         let mark = IdentityMark {
             uid: uid.to_owned(),
             v: FORMAT_VERSION,
             fields: covered.to_vec(),
         };
-        let key = identity_key(prefix, body);
         if read_mark(prefix, body).as_ref() != Some(&mark) {
-            annotate(merge, key, json!(ascii_json(&mark)));
+            patch.annotation(identity_key(prefix, body), ascii_json(&mark));
         }
     }
+    compose(merge, patch.into_merge());
 }
 
 /// Which object some state belongs to, and which fields beyond the common ones its diff-base covers (B-6).
@@ -223,6 +260,14 @@ struct IdentityMark {
     v: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     fields: Vec<String>,
+}
+
+/// Whether an annotation with this prefix is state that is no handler's record: the diff-base, a touch, our mark.
+pub(crate) fn is_note(prefix: &str, key: &str, body: &Body) -> bool {
+    key == identity_key(prefix, body)
+        || [LAST_HANDLED, TOUCH]
+            .iter()
+            .any(|id| keys(prefix, id, body).iter().any(|own| own == key))
 }
 
 fn identity_key(prefix: &str, body: &Body) -> String {
@@ -235,9 +280,9 @@ fn read_mark(prefix: &str, body: &Body) -> Option<IdentityMark> {
 
 /// Whether the state on the object was copied from another object: it names another uid (B-028).
 ///
-/// State without a mark is trusted: it is Kopf's.
-pub(crate) fn is_copied(prefix: &str, body: &Body) -> bool {
-    read_mark(prefix, body).is_some_and(|mark| Some(mark.uid.as_str()) != body.uid())
+/// `None` for state without a mark, which is trusted: it is Kopf's.
+pub(crate) fn is_copied(prefix: &str, body: &Body) -> Option<bool> {
+    read_mark(prefix, body).map(|mark| Some(mark.uid.as_str()) != body.uid())
 }
 
 /// The fields beyond the common ones that the stored diff-base covers; `None` if nobody noted them down.
@@ -245,11 +290,20 @@ pub(crate) fn covered_fields(prefix: &str, body: &Body) -> Option<Vec<String>> {
     read_mark(prefix, body).map(|mark| mark.fields)
 }
 
-/// Adds the change of one annotation to a merge patch; null removes it.
-pub(crate) fn annotate(merge: &mut Map<String, Value>, key: String, value: Value) {
-    let annotations = Map::from_iter([(key, value)]);
-    let change = Map::from_iter([("metadata".to_owned(), json!({"annotations": annotations}))]);
-    compose(merge, change);
+/// The annotations of an object with this prefix.
+pub(crate) fn annotations_under<'a>(prefix: &'a str, body: &'a Body) -> impl Iterator<Item = (&'a str, &'a str)> {
+    body.annotations()
+        .filter(move |(key, _)| key.split_once('/').is_some_and(|(own, _)| own == prefix))
+}
+
+/// Takes the annotations with this prefix out of an essence.
+pub(crate) fn clear_annotations(essence: &mut Value, prefix: &str) {
+    if let Some(Value::Object(annotations)) = essence.pointer_mut("/metadata/annotations") {
+        annotations.retain(|key, _| key.split_once('/').is_none_or(|(own, _)| own != prefix));
+        if annotations.is_empty() {
+            FieldPath::from(["metadata", "annotations"]).remove(essence);
+        }
+    }
 }
 
 /// Compact JSON in ASCII, as Python writes it: all else is `\uXXXX`, in surrogate pairs where needed (P-2).

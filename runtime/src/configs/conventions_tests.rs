@@ -1,5 +1,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "tests read better so")]
 
+use serde_json::json;
+
 use super::*;
 
 const PREFIX: &str = "kopf.zalando.org";
@@ -221,18 +223,22 @@ fn state_of_another_object_is_recognised_by_its_uid() {
     assert_eq!(mark, json!("{\"uid\":\"u1\",\"v\":1}"));
 
     let own = annotated(json!({"kopf.zalando.org/kopf-gen": mark}));
-    assert!(!is_copied(PREFIX, &own));
+    assert_eq!(is_copied(PREFIX, &own), Some(false));
     let mut again = Map::new();
     store_marks(&mut again, PREFIX, &own, &[]);
     assert!(again.is_empty());
 
     let copy = Body::new(json!({"metadata": {"uid": "u2", "annotations": {"kopf.zalando.org/kopf-gen": mark}}}));
-    assert!(is_copied(PREFIX, &copy));
-    assert!(!is_copied(PREFIX, &annotated(json!({}))), "Kopf's state has no mark");
-    assert!(!is_copied(
-        PREFIX,
-        &annotated(json!({"kopf.zalando.org/kopf-gen": "?"}))
-    ));
+    assert_eq!(is_copied(PREFIX, &copy), Some(true));
+    assert_eq!(
+        is_copied(PREFIX, &annotated(json!({}))),
+        None,
+        "Kopf's state has no mark"
+    );
+    assert_eq!(
+        is_copied(PREFIX, &annotated(json!({"kopf.zalando.org/kopf-gen": "?"}))),
+        None
+    );
 }
 
 // P-2

@@ -1,123 +1,346 @@
 //! The essence of objects, and its copy of when it was handled last (B).
-//!
-//! What must not or cannot be copied into an annotation is replaced by a digest: the data of secrets, and the largest
-//! parts of what would not fit. A digest in the copy stands for the value; [`restore`] puts the value back where it is
-//! still the same.
 
-use std::fmt::Write as _;
+use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 
 use super::conventions;
+pub use super::digests::Essence;
 use crate::structs::bodies::Body;
 use crate::structs::fields::FieldPath;
-
-/// The id under which the essence is stored, as if it were a handler's (B-7).
-const KEY: &str = conventions::LAST_HANDLED;
+use crate::structs::patches::compose;
+use crate::structs::state_patches::StatePatch;
 
 /// What `kubectl` keeps of an object on the object itself (B-3).
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// How long the stored text may be, in bytes (B-054).
+/// How long the text in an annotation may be, in bytes (B-054).
 const TEXT_LIMIT: usize = 200_000;
-
-/// How many bytes of annotations an object may have.
-const ANNOTATIONS_LIMIT: usize = 262_144;
 
 /// What is left to records and to whoever else annotates the object.
 const RESERVE: usize = 16_384;
 
-/// The beginning of what stands for a value.
-const DIGEST: &str = "sha256:";
+/// How large an object may be, in bytes of JSON: the storage of Kubernetes takes one and a half mebibytes by default.
+const OBJECT_LIMIT: usize = 1_400_000;
 
-/// How long a digest is in JSON: the algorithm, 64 digits and quotes.
-const DIGEST_SIZE: usize = DIGEST.len() + 64 + 2;
+/// A place for the copy of what was handled last of an object, so that changes are told apart from what is known (B).
+///
+/// The same goes for it as for [`ProgressStorage`](crate::storages::ProgressStorage): what is changed on the object is
+/// gathered in `patch`, and nothing may block.
+///
+/// ```
+/// use kopf_runtime::Body;
+/// use kopf_runtime::storages::{DiffBaseStorage, Essence, StatePatch};
+/// use serde_json::Value;
+///
+/// /// Keeps the copy under a name of our own choice, readable to people.
+/// #[derive(Debug)]
+/// struct Readable;
+///
+/// const KEY: &str = "shop.example.com/handled";
+///
+/// impl DiffBaseStorage for Readable {
+///     fn fetch(&self, body: &Body) -> Option<Value> {
+///         serde_json::from_str(body.annotation(KEY)?).ok()
+///     }
+///     fn store(&self, _body: &Body, essence: &Essence<'_>, patch: &mut StatePatch) {
+///         patch.annotation(KEY, format!("{:#}", essence.fitted(100_000)));
+///     }
+///     fn purge(&self, body: &Body, patch: &mut StatePatch) {
+///         if body.annotation(KEY).is_some() {
+///             patch.annotation(KEY, None);
+///         }
+///     }
+///     fn clear(&self, essence: &mut Value) {
+///         if let Some(annotations) = essence.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+///             annotations.remove(KEY);
+///         }
+///     }
+/// }
+/// ```
+pub trait DiffBaseStorage: fmt::Debug + Send + Sync {
+    /// The copy, perhaps with digests in it, as it was stored; `None` if there is none, or none that can be read.
+    fn fetch(&self, body: &Body) -> Option<Value>;
 
-/// Keeps the essence that was handled last in an annotation (B-7).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DiffBaseStorage {
-    prefix: String,
+    /// Keeps the copy.
+    fn store(&self, body: &Body, essence: &Essence<'_>, patch: &mut StatePatch);
+
+    /// Drops the copy, if there is one.
+    fn purge(&self, body: &Body, patch: &mut StatePatch);
+
+    /// Takes out of an essence what this storage keeps on the object, and what it is told to ignore (B-3, B-4).
+    /// Stanzas that are left empty are dropped afterwards.
+    fn clear(&self, essence: &mut Value);
+
+    /// Says why nothing could be kept with these settings; then the operator does not start.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
-impl DiffBaseStorage {
-    pub(crate) fn new(prefix: &str) -> Self {
+/// Keeps the copy in an annotation, in Kopf's format (B-7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnnotationsDiffBase {
+    prefix: String,
+    key: String,
+    ignored_fields: Vec<FieldPath>,
+    v1: bool,
+}
+
+impl AnnotationsDiffBase {
+    /// With this prefix of the annotation's name: a DNS subdomain of at most 189 characters, without a slash.
+    pub fn new(prefix: impl Into<String>) -> Self {
         Self {
-            prefix: prefix.to_owned(),
+            prefix: prefix.into(),
+            key: conventions::LAST_HANDLED.to_owned(),
+            ignored_fields: Vec::new(),
+            v1: false,
         }
+    }
+
+    /// The annotation's name after the prefix. Default: `last-handled-configuration`.
+    #[must_use]
+    pub fn key(self, key: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            ..self
+        }
+    }
+
+    /// Fields whose changes do not matter, not even to handlers that ask for them (B-4). Default: none.
+    #[must_use]
+    pub fn ignored_fields<F: Into<FieldPath>>(self, fields: impl IntoIterator<Item = F>) -> Self {
+        Self {
+            ignored_fields: fields.into_iter().map(Into::into).collect(),
+            ..self
+        }
+    }
+
+    /// Whether the copy is also written under the name of Kopf's older scheme, if a long key has one (N-5, N-6). It is
+    /// read and removed in any case. Default: false.
+    #[must_use]
+    pub fn v1(self, v1: bool) -> Self {
+        Self { v1, ..self }
+    }
+
+    /// How long the text may be so that the object can be written at all (B-054).
+    fn limit(&self, body: &Body) -> usize {
+        let own = |key: &str| key.split_once('/').is_some_and(|(prefix, _)| prefix == self.prefix);
+        let others: usize = body
+            .annotations()
+            .filter(|(key, _)| !own(key))
+            .map(|(key, value)| key.len() + value.len())
+            .sum();
+        TEXT_LIMIT.min(conventions::ANNOTATIONS_LIMIT.saturating_sub(others + RESERVE))
+    }
+}
+
+impl DiffBaseStorage for AnnotationsDiffBase {
+    fn fetch(&self, body: &Body) -> Option<Value> {
+        conventions::keys(&self.prefix, &self.key, body)
+            .into_iter()
+            .find_map(|key| read(body.annotation(&key)?, &key))
+    }
+
+    fn store(&self, body: &Body, essence: &Essence<'_>, patch: &mut StatePatch) {
+        let text = conventions::ascii_json(&essence.fitted(self.limit(body))) + "\n";
+        for (index, key) in conventions::keys(&self.prefix, &self.key, body).into_iter().enumerate() {
+            if index == 0 || self.v1 {
+                patch.annotation(key, &text);
+            } else if body.annotation(&key).is_some() {
+                patch.annotation(key, None);
+            }
+        }
+        conventions::mark(patch, &self.prefix, body);
+    }
+
+    fn purge(&self, body: &Body, patch: &mut StatePatch) {
+        for key in conventions::keys(&self.prefix, &self.key, body) {
+            if body.annotation(&key).is_some() {
+                patch.annotation(key, None);
+            }
+        }
+    }
+
+    fn clear(&self, essence: &mut Value) {
+        conventions::clear_annotations(essence, &self.prefix);
+        for field in &self.ignored_fields {
+            field.remove(essence);
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.key.is_empty() {
+            return Err("the key of the annotation is empty".to_owned());
+        }
+        conventions::validate_prefix(&self.prefix).map_err(|error| error.to_string())
+    }
+}
+
+/// Keeps the copy in the status, as one text (B-8).
+///
+/// The kind's schema must allow the field; what the API server prunes is lost, and the object is new every time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusDiffBase {
+    field: FieldPath,
+    ignored_fields: Vec<FieldPath>,
+}
+
+impl StatusDiffBase {
+    /// In this field below `.status`; Kopf's default is `status.kopf.last-handled-configuration`.
+    pub fn new(field: impl Into<FieldPath>) -> Self {
+        Self {
+            field: field.into(),
+            ignored_fields: Vec::new(),
+        }
+    }
+
+    /// Fields whose changes do not matter, not even to handlers that ask for them (B-4). Default: none.
+    #[must_use]
+    pub fn ignored_fields<F: Into<FieldPath>>(self, fields: impl IntoIterator<Item = F>) -> Self {
+        Self {
+            ignored_fields: fields.into_iter().map(Into::into).collect(),
+            ..self
+        }
+    }
+
+    fn write(&self, patch: &mut StatePatch, value: Value) {
+        let mut change = Value::Null;
+        self.field.insert(&mut change, value);
+        patch.merge(change);
+    }
+}
+
+impl DiffBaseStorage for StatusDiffBase {
+    fn fetch(&self, body: &Body) -> Option<Value> {
+        read(self.field.resolve(body.value())?.as_str()?, &self.field)
+    }
+
+    fn store(&self, body: &Body, essence: &Essence<'_>, patch: &mut StatePatch) {
+        let known = self
+            .field
+            .resolve(body.value())
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let others = body.value().to_string().len().saturating_sub(known.len());
+        // Quotes are escaped once more than in an annotation, so the text counts twice at the worst.
+        let limit = OBJECT_LIMIT.saturating_sub(others) / 2;
+        self.write(patch, Value::String(conventions::ascii_json(&essence.fitted(limit))));
+    }
+
+    fn purge(&self, body: &Body, patch: &mut StatePatch) {
+        if self.field.resolve(body.value()).is_some() {
+            self.write(patch, Value::Null);
+        }
+    }
+
+    fn clear(&self, essence: &mut Value) {
+        self.field.remove(essence);
+        for field in &self.ignored_fields {
+            field.remove(essence);
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        conventions::validate_status_field(&self.field)
+    }
+}
+
+/// White space around the text does not matter (B-10).
+fn read(text: &str, place: &dyn fmt::Display) -> Option<Value> {
+    let stored = serde_json::from_str(text.trim()).ok().filter(Value::is_object);
+    if stored.is_none() {
+        tracing::warn!(%place, "Ignored an unreadable copy of what was handled last");
+    }
+    stored
+}
+
+/// The storages of an operator: an essence passes through all, the first copy found is read, all are written (B-9).
+///
+/// What was kept under former names is read after them, removed with them, and never written.
+#[derive(Clone, Debug)]
+pub(crate) struct DiffBaseStorages {
+    present: Arc<[Arc<dyn DiffBaseStorage>]>,
+    former: Arc<[Arc<dyn DiffBaseStorage>]>,
+}
+
+impl DiffBaseStorages {
+    /// Without any storages, an annotation under the prefix.
+    pub(crate) fn new<'a>(
+        prefix: &str,
+        given: &[Arc<dyn DiffBaseStorage>],
+        former_prefixes: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let annotation = |prefix: &str| Arc::new(AnnotationsDiffBase::new(prefix)) as Arc<dyn DiffBaseStorage>;
+        Self {
+            present: if given.is_empty() {
+                Arc::new([annotation(prefix)])
+            } else {
+                given.into()
+            },
+            former: former_prefixes.into_iter().map(annotation).collect(),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &dyn DiffBaseStorage> {
+        self.present.iter().chain(self.former.iter()).map(AsRef::as_ref)
     }
 
     /// What matters of an object: all but the system's metadata and the status, and those extra fields (B-1 to B-5).
     pub(crate) fn essence(&self, body: &Body, extra: &[FieldPath]) -> Value {
         let mut essence = common(body.value());
-        self.drop_foreign_state(&mut essence, body);
         for field in extra.iter().filter(|field| is_extra(field)) {
             carry(field, body.value(), &mut essence);
         }
-        drop_empty_stanzas(&mut essence);
+        self.clear(&mut essence, body);
         essence
     }
 
-    /// Takes out what operators keep on objects, this one and others (B-3).
-    fn drop_foreign_state(&self, essence: &mut Value, body: &Body) {
-        let Some(Value::Object(annotations)) = essence.pointer_mut("/metadata/annotations") else {
-            return;
-        };
-        let owned = |prefix: &str| prefix == self.prefix || conventions::is_owned(prefix, body);
-        annotations
-            .retain(|key, _| key != LAST_APPLIED && key.split_once('/').is_none_or(|(prefix, _)| !owned(prefix)));
-    }
-
-    /// The essence as it was stored, perhaps with digests in it.
+    /// The essence as it was stored, perhaps with digests in it (B-9).
     ///
     /// What has turned out to be another operator's state since then is left out: it is no news that it is.
     pub(crate) fn fetch(&self, body: &Body) -> Option<Value> {
-        let mut stored = conventions::keys(&self.prefix, KEY, body).into_iter().find_map(|key| {
-            let text = body.annotation(&key)?;
-            let stored = serde_json::from_str(text.trim()).ok().filter(Value::is_object);
-            if stored.is_none() {
-                tracing::warn!(annotation = key, "Ignored an unreadable copy of what was handled last");
-            }
-            stored
-        })?;
-        self.drop_foreign_state(&mut stored, body);
-        drop_empty_stanzas(&mut stored);
+        let mut stored = self.all().find_map(|storage| storage.fetch(body))?;
+        self.clear(&mut stored, body);
         Some(stored)
+    }
+
+    /// Whether the copy is kept where it belongs, not only under a former name.
+    pub(crate) fn is_present(&self, body: &Body) -> bool {
+        self.present.iter().any(|storage| storage.fetch(body).is_some())
+    }
+
+    /// Takes out what operators keep on objects, this one and others, and what is to be ignored (B-3, B-4).
+    fn clear(&self, essence: &mut Value, body: &Body) {
+        if let Some(Value::Object(annotations)) = essence.pointer_mut("/metadata/annotations") {
+            let owned = |prefix: &str| conventions::is_owned(prefix, body);
+            annotations
+                .retain(|key, _| key != LAST_APPLIED && key.split_once('/').is_none_or(|(prefix, _)| !owned(prefix)));
+        }
+        for storage in self.all() {
+            storage.clear(essence);
+        }
+        drop_empty_stanzas(essence);
     }
 
     /// Adds the removal of the essence to a merge patch, if the object has one.
     pub(crate) fn purge(&self, merge: &mut Map<String, Value>, body: &Body) {
-        for key in conventions::keys(&self.prefix, KEY, body)
-            .iter()
-            .filter(|key| body.annotation(key).is_some())
-        {
-            conventions::annotate(merge, key.clone(), Value::Null);
+        let mut patch = StatePatch::default();
+        for storage in self.all() {
+            storage.purge(body, &mut patch);
         }
+        compose(merge, patch.into_merge());
     }
 
     /// Adds the essence to a merge patch, in a form that may be stored and fits.
     pub(crate) fn store(&self, merge: &mut Map<String, Value>, body: &Body, essence: &Value) {
-        let keys = conventions::keys(&self.prefix, KEY, body);
-        let (current, legacy) = keys.split_first().expect("there is always a current key");
-        let sealed = fit(sealed(body, essence.clone()), essence, self.limit(body));
-        conventions::annotate(
-            merge,
-            current.clone(),
-            Value::String(conventions::ascii_json(&sealed) + "\n"),
-        );
-        for key in legacy.iter().filter(|key| body.annotation(key).is_some()) {
-            conventions::annotate(merge, key.clone(), Value::Null);
+        let essence = Essence::seal(body, essence);
+        let mut patch = StatePatch::default();
+        for storage in self.present.iter() {
+            storage.store(body, &essence, &mut patch);
         }
-    }
-
-    /// How long the text may be so that the object can be written at all (B-054).
-    fn limit(&self, body: &Body) -> usize {
-        let others: usize = body
-            .annotations()
-            .filter(|(key, _)| key.split_once('/').is_none_or(|(prefix, _)| prefix != self.prefix))
-            .map(|(key, value)| key.len() + value.len())
-            .sum();
-        TEXT_LIMIT.min(ANNOTATIONS_LIMIT.saturating_sub(others + RESERVE))
+        compose(merge, patch.into_merge());
     }
 }
 
@@ -179,114 +402,6 @@ fn drop_empty_stanzas(essence: &mut Value) {
         metadata.retain(|key, value| !(matches!(key.as_str(), "labels" | "annotations") && empty(value)));
     }
     essence.retain(|key, value| !(matches!(key.as_str(), "metadata" | "status") && empty(value)));
-}
-
-/// An essence without the data of secrets: digests stand for them.
-pub(crate) fn sealed(body: &Body, mut essence: Value) -> Value {
-    if body.kind() == Some("Secret") && body.api_version() == Some("v1") {
-        for stanza in ["data", "stringData"] {
-            if let Some(Value::Object(secrets)) = essence.get_mut(stanza) {
-                for secret in secrets.values_mut().filter(|secret| !is_digest(secret)) {
-                    *secret = digest(secret);
-                }
-            }
-        }
-    }
-    essence
-}
-
-/// A stored essence with values instead of digests wherever `fresh` still has the digested value.
-pub(crate) fn restore(stored: Value, fresh: Option<&Value>) -> Value {
-    match (stored, fresh) {
-        (Value::Object(stored), Some(Value::Object(fresh))) => Value::Object(
-            stored
-                .into_iter()
-                .map(|(key, value)| (key.clone(), restore(value, fresh.get(&key))))
-                .collect(),
-        ),
-        (stored, Some(fresh)) if is_digest(&stored) && digest(fresh) == stored => fresh.clone(),
-        (stored, _) => stored,
-    }
-}
-
-/// The value with digests in place of its largest parts, so that its text is not longer than `limit` (B-054).
-///
-/// A digest stands for what `source` has at that place: for a patch, that is the whole value after it. Lists are
-/// digested as wholes. A value that is all small keys may stay too long.
-pub(crate) fn fit(mut value: Value, source: &Value, limit: usize) -> Value {
-    loop {
-        let size = conventions::ascii_json(&value).len();
-        let Some(excess) = size.checked_sub(limit).filter(|&excess| excess > 0) else {
-            return value;
-        };
-        let mut parts = Vec::new();
-        measure(&value, source, &mut Vec::new(), &mut parts);
-        // The smallest part that is large enough; else the largest one, and then again.
-        let enough = parts
-            .iter()
-            .filter(|(saved, _)| *saved >= excess)
-            .min_by_key(|(saved, _)| *saved);
-        let Some((_, path)) = enough.or_else(|| parts.iter().max_by_key(|(saved, _)| *saved)) else {
-            return value;
-        };
-        let Some(whole) = path.resolve(source) else {
-            return value;
-        };
-        path.insert(&mut value, digest(whole));
-    }
-}
-
-/// Collects what a digest could stand for, with the bytes it would save.
-fn measure(value: &Value, source: &Value, path: &mut Vec<String>, parts: &mut Vec<(usize, FieldPath)>) {
-    for (key, part) in value.as_object().into_iter().flatten() {
-        path.push(key.clone());
-        let here = FieldPath::from(path.clone());
-        let saved = conventions::ascii_json(part).len().saturating_sub(DIGEST_SIZE);
-        if saved > 0 && here.resolve(source).is_some() {
-            parts.push((saved, here));
-            measure(part, source, path, parts);
-        }
-        path.pop();
-    }
-}
-
-fn is_digest(value: &Value) -> bool {
-    let hex =
-        |digits: &str| digits.len() == 64 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-    value
-        .as_str()
-        .and_then(|text| text.strip_prefix(DIGEST))
-        .is_some_and(hex)
-}
-
-/// Equal values have equal digests: null members do not count, and 1.0 is 1.
-fn digest(value: &Value) -> Value {
-    let text = conventions::ascii_json(&canonical(value));
-    let mut digest = DIGEST.to_owned();
-    for byte in Sha256::digest(text) {
-        // Writing to a string cannot fail.
-        let _ = write!(digest, "{byte:02x}");
-    }
-    Value::String(digest)
-}
-
-fn canonical(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let present = map.iter().filter(|(_, value)| !value.is_null());
-            Value::Object(present.map(|(key, value)| (key.clone(), canonical(value))).collect())
-        }
-        Value::Array(list) => Value::Array(list.iter().map(canonical).collect()),
-        Value::Number(number) if number.is_f64() => whole(number.as_f64()).map_or_else(|| value.clone(), Value::from),
-        other => other.clone(),
-    }
-}
-
-/// The integer that a float is, if it is one and small enough to be exact.
-fn whole(float: Option<f64>) -> Option<i64> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let float = float.filter(|float| float.fract() == 0.0 && float.abs() < EXACT)?;
-    format!("{float:.0}").parse().ok()
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-use super::*;
 use serde_json::json;
+
+use super::*;
+use crate::configs::digests::restore;
 
 const PREFIX: &str = "kopf.zalando.org";
 
-fn storage() -> DiffBaseStorage {
-    DiffBaseStorage::new(PREFIX)
+fn storage() -> DiffBaseStorages {
+    DiffBaseStorages::new(PREFIX, &[], [])
 }
 
 fn essence(body: Value) -> Value {
@@ -183,19 +185,6 @@ fn the_data_of_secrets_is_never_copied() {
     assert!(restored["data"]["password"].as_str().unwrap().starts_with("sha256:"));
 }
 
-#[test]
-fn secrets_of_other_groups_are_copied_as_they_are() {
-    let body = Body::new(json!({"apiVersion": "x.example/v1", "kind": "Secret", "data": {"a": "b"}}));
-    assert_eq!(sealed(&body, json!({"data": {"a": "b"}})), json!({"data": {"a": "b"}}));
-}
-
-#[test]
-fn sealing_twice_changes_nothing() {
-    let body = Body::new(json!({"apiVersion": "v1", "kind": "Secret"}));
-    let once = sealed(&body, json!({"data": {"a": "b"}}));
-    assert_eq!(sealed(&body, once.clone()), once);
-}
-
 // B-054
 #[test]
 fn a_large_object_is_copied_with_digests_of_its_largest_parts() {
@@ -226,37 +215,4 @@ fn other_annotations_leave_less_room() {
     let crowded = Body::new(json!({"metadata": {"annotations": {"big": "y".repeat(100_000)}}}));
     assert!(stored(&Body::new(json!({})), &essence).len() > 199_000);
     assert!(stored(&crowded, &essence).len() < 200);
-}
-
-#[test]
-fn fitting_takes_the_smallest_part_that_is_enough() {
-    let value = json!({"a": "x".repeat(100), "b": "x".repeat(200), "c": {"d": "x".repeat(300)}});
-    let fitted = fit(value.clone(), &value, 480);
-    let kept: Vec<bool> = [&fitted["a"], &fitted["b"], &fitted["c"]["d"]]
-        .into_iter()
-        .map(is_digest)
-        .collect();
-    assert_eq!(kept, [false, false, true]);
-    let tight = fit(value.clone(), &value, 10);
-    assert!(
-        ["a", "b", "c"].iter().all(|key| is_digest(&tight[*key])),
-        "as small as it gets: {tight}"
-    );
-}
-
-#[test]
-fn what_counts_as_equal_has_one_digest() {
-    assert_eq!(digest(&json!({"a": 1, "b": null})), digest(&json!({"a": 1.0})));
-    assert_ne!(digest(&json!({"a": 1})), digest(&json!({"a": true})));
-    assert_ne!(digest(&json!([null])), digest(&json!([])));
-}
-
-#[test]
-fn a_value_that_looks_like_a_digest_is_left_alone() {
-    let image = format!("sha256:{}", "0".repeat(64));
-    let stored = json!({"spec": {"image": image}});
-    assert_eq!(
-        restore(stored.clone(), Some(&json!({"spec": {"image": "other"}}))),
-        stored
-    );
 }

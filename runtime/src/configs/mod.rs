@@ -4,6 +4,9 @@
 
 pub(crate) mod conventions;
 pub(crate) mod diffbase;
+pub(crate) mod digests;
+pub(crate) mod persistence;
 pub(crate) mod progress;
+pub(crate) mod records;
 pub(crate) mod settings;
 pub(crate) mod storages;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tracing::Level;
 
-use super::conventions;
+use super::persistence::PersistenceSettings;
 
 /// All settings of an operator.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Settings {
     /// Kubernetes events about objects.
@@ -30,10 +30,7 @@ impl Settings {
         if self.queueing.worker_limit == Some(0) {
             return Err("settings.queueing.worker_limit: with no worker at all, nothing is done".to_owned());
         }
-        let PersistenceSettings { prefix, finalizer, .. } = &self.persistence;
-        conventions::validate_prefix(prefix).map_err(|error| format!("settings.persistence.prefix: {error}"))?;
-        conventions::validate_qualified_name(finalizer)
-            .map_err(|error| format!("settings.persistence.finalizer: {error}"))
+        self.persistence.check()
     }
 }
 
@@ -186,25 +183,6 @@ impl Default for NetworkingSettings {
     }
 }
 
-/// What is kept on objects. To change it is to forget all objects: each is handled as new.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct PersistenceSettings {
-    /// The prefix of the operator's annotations (P-13, B-7). Default: `kopf.zalando.org`.
-    pub prefix: String,
-    /// The name of the operator's finalizer (Z-1); kinds of Kubernetes itself take only names with a domain. Default: `kopf.zalando.org/KopfFinalizerMarker`.
-    pub finalizer: String,
-}
-
-impl Default for PersistenceSettings {
-    fn default() -> Self {
-        Self {
-            prefix: "kopf.zalando.org".to_owned(),
-            finalizer: "kopf.zalando.org/KopfFinalizerMarker".to_owned(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,26 +223,5 @@ mod tests {
         );
         settings.queueing.worker_limit = Some(1);
         assert_eq!(settings.check(), Ok(()));
-    }
-
-    // N-8
-    #[test]
-    fn names_that_the_api_refuses_are_refused_at_the_start() {
-        let mut settings = Settings::default();
-        settings.persistence.prefix = "Kopf_Op".to_owned();
-        assert!(
-            settings
-                .check()
-                .unwrap_err()
-                .starts_with("settings.persistence.prefix: ")
-        );
-        let mut settings = Settings::default();
-        settings.persistence.finalizer = "no domain".to_owned();
-        assert!(
-            settings
-                .check()
-                .unwrap_err()
-                .starts_with("settings.persistence.finalizer: ")
-        );
     }
 }

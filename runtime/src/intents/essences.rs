@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::configs::conventions;
-use crate::configs::diffbase::{self, DiffBaseStorage};
-use crate::configs::progress::ProgressStorage;
+use crate::configs::storages::Storages;
+use crate::configs::{diffbase, digests};
 use crate::structs::bodies::Body;
 use crate::structs::diffs::{Diff, diff, equal};
 use crate::structs::fields::FieldPath;
@@ -60,18 +59,11 @@ pub(crate) struct Essences {
 }
 
 impl Essences {
-    /// Reads an object. State that was copied from another object counts as absent (B-028).
-    pub(crate) fn read(
-        body: &Body,
-        extras: Vec<FieldPath>,
-        prefix: &str,
-        diffbase: &DiffBaseStorage,
-        progress: &ProgressStorage,
-    ) -> Self {
-        let fresh = essence(body, &extras, diffbase, progress);
-        let copied = conventions::is_copied(prefix, body);
-        let stored = if copied { None } else { diffbase.fetch(body) }.and_then(|mut stored| {
-            progress.clear(&mut stored);
+    /// Reads an object. If the state was copied from another object, it counts as absent (B-028).
+    pub(crate) fn read(body: &Body, extras: Vec<FieldPath>, storages: &Storages, copied: bool) -> Self {
+        let fresh = storages.essence(body, &extras);
+        let stored = if copied { None } else { storages.diffbase.fetch(body) }.and_then(|mut stored| {
+            storages.progress.clear(&mut stored);
             if let Value::Object(stored) = stored {
                 Some(stored)
             } else {
@@ -80,8 +72,8 @@ impl Essences {
         });
         let base = stored
             .clone()
-            .map(|stored| diffbase::restore(Value::Object(stored), Some(&fresh)));
-        let covered = covered(base.as_ref(), &extras, conventions::covered_fields(prefix, body));
+            .map(|stored| digests::restore(Value::Object(stored), Some(&fresh)));
+        let covered = covered(base.as_ref(), &extras, storages.covered_fields(body));
         let mut essences = Self {
             body: body.clone(),
             extras,
@@ -108,6 +100,11 @@ impl Essences {
     /// Whether the object was handled once.
     pub(crate) fn is_handled(&self) -> bool {
         self.base.is_some()
+    }
+
+    /// The essence that was handled last; absent if the object never was.
+    pub(crate) fn base(&self) -> Option<&Value> {
+        self.base.as_ref()
     }
 
     /// Whether anything but extra fields differs from what was handled last.
@@ -143,13 +140,13 @@ impl Essences {
     /// What is noted in the records of handlers that have handled the object as it is now.
     pub(crate) fn note(&self, handled: &Value) -> Value {
         let none = Value::Object(Map::new());
-        let base = diffbase::sealed(&self.body, self.base.clone().unwrap_or(none));
-        let handled = diffbase::sealed(&self.body, handled.clone());
+        let base = digests::sealed(&self.body, self.base.clone().unwrap_or(none));
+        let handled = digests::sealed(&self.body, handled.clone());
         let patch = match (&base, &handled) {
             (Value::Object(base), Value::Object(handled)) => patches::between(base, handled),
             _ => Map::new(),
         };
-        diffbase::fit(Value::Object(patch), &handled, NOTE_LIMIT)
+        digests::fit(Value::Object(patch), &handled, NOTE_LIMIT)
     }
 
     /// A note brought up to date with what this operator itself has changed, from `before` to `after`: it is no news.
@@ -177,7 +174,7 @@ impl Essences {
     fn noted(&self, note: &Value) -> Value {
         let mut handled = Value::Object(self.stored.clone().unwrap_or_default());
         patches::merge_into(&mut handled, note);
-        diffbase::restore(handled, Some(&self.fresh))
+        digests::restore(handled, Some(&self.fresh))
     }
 
     fn view(&self, old: Option<&Value>, extra: Option<&FieldPath>) -> View {
@@ -205,18 +202,6 @@ impl Essences {
         };
         self.base.is_none() || self.covered.iter().any(within)
     }
-}
-
-/// The essence of a state of an object, without what the operator itself keeps there.
-pub(crate) fn essence(
-    body: &Body,
-    extras: &[FieldPath],
-    diffbase: &DiffBaseStorage,
-    progress: &ProgressStorage,
-) -> Value {
-    let mut essence = diffbase.essence(body, extras);
-    progress.clear(&mut essence);
-    essence
 }
 
 /// What the stored copy covers: as noted with it; or what is found in it, for copies of Kopf, which have no note.

@@ -23,14 +23,12 @@ use super::selection::{Candidate, Selection};
 pub(crate) use super::settling::{Conclusion, Finished, finish};
 use crate::actions::execution;
 use crate::actions::lifecycles::{self, Lifecycle};
-use crate::configs::conventions;
 use crate::configs::diffbase;
 use crate::configs::progress::Record;
 use crate::configs::storages::Storages;
 use crate::structs::bodies::Body;
 use crate::structs::diffs::Diff;
 use crate::structs::fields::FieldPath;
-use crate::structs::finalizers;
 
 /// What a cycle starts from.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +59,7 @@ pub(crate) struct Situation<'a> {
 pub(crate) enum FinalizerStep {
     /// It is as it must be.
     Keep,
-    /// Add it; the handlers run in the next cycle.
+    /// Add it, in place of a former one if there is any; the handlers run in the next cycle.
     Add,
     /// Remove it; the handlers run in the next cycle, if the object is still there.
     Remove,
@@ -173,14 +171,8 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         now,
         ..
     } = *situation;
-    let mut essences = Essences::read(
-        body,
-        extras(handlers),
-        &storages.prefix,
-        &storages.diffbase,
-        &storages.progress,
-    );
-    let copied = conventions::is_copied(&storages.prefix, body);
+    let copied = storages.is_copied(body);
+    let mut essences = Essences::read(body, extras(handlers), storages, copied);
     let fetch = |id: &str| {
         if copied {
             None
@@ -208,7 +200,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         .map(|(handler, record)| Candidate::new(handler, &asked, &essences, record))
         .collect();
 
-    let present = finalizers::is_present(body, &storages.finalizer);
+    let present = storages.is_held(body);
     let volunteers = !situation.deletion_done
         && candidates
             .iter()
@@ -234,7 +226,13 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     // As many objects as a broken filter sees must not all be held, nor be let go: nothing changes for them.
     let undecided = awaiting().any(|candidate| candidate.fault().is_some());
     let needed = situation.timers_need || awaited || (undecided && present);
-    let finalizer = finalizer_step(reason, needed, present, !steps.is_empty());
+    // Where the finalizer must stay, a former one must be exchanged; where it must go, either goes.
+    let as_it_must_be = if needed && !deleting {
+        storages.is_settled(body)
+    } else {
+        present
+    };
+    let finalizer = finalizer_step(reason, needed, as_it_must_be, !steps.is_empty());
     let faults = awaiting()
         .filter(|candidate| steps.iter().all(|step| step.id != candidate.handler.id))
         .filter_map(|candidate| Some((candidate.handler.id.clone(), candidate.fault()?.clone())))

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::causes::Reason;
-use super::essences;
 use super::planning::{FinalizerStep, Ground, Plan, Step};
 use crate::actions::execution::Verdict;
 use crate::configs::conventions;
@@ -77,6 +76,8 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
         return Conclusion { merge, ..idle };
     }
     let done = delay.is_none();
+    // Once: afterwards there is nothing left to move. What nobody is interested in may be another operator's.
+    let moving = !ground.ignored && ground.storages.has_former_state(&ground.body);
     match plan.reason {
         // Nothing can be stored any more, or nobody waits for it.
         Reason::Gone | Reason::Free => {
@@ -88,27 +89,31 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
         }
         Reason::Noop => {
             purge(&mut merge, ground);
-            if !ground.ignored && ground.essences.lacks_coverage() {
+            if moving || (!ground.ignored && ground.essences.lacks_coverage()) {
                 store_diffbase(&mut merge, ground);
             }
         }
         // The object stays for a while: what was done about its deletion must not be done again (Z-12).
         Reason::Delete if done && ground.held => {
             let changed = own_change(ground, &merge, own);
-            store_records(&mut merge, plan, records, &changed);
+            store_records(&mut merge, plan, records, &changed, now);
         }
         Reason::Create | Reason::Update | Reason::Delete | Reason::Resume if done => {
             purge(&mut merge, ground);
             // An object on its way out, of which nobody is told any more, need not be written for that.
             let told = !plan.steps.is_empty() || plan.reason != Reason::Delete;
-            if told && !ground.ignored && ground.essences.is_outdated() {
+            let outdated = plan.reason != Reason::Delete && moving || ground.essences.is_outdated();
+            if told && !ground.ignored && outdated {
                 store_diffbase(&mut merge, ground);
             }
         }
         Reason::Create | Reason::Update | Reason::Delete | Reason::Resume => {
             let changed = own_change(ground, &merge, own);
-            store_records(&mut merge, plan, records, &changed);
+            store_records(&mut merge, plan, records, &changed, now);
         }
+    }
+    if moving {
+        ground.storages.purge_former(&mut merge, &ground.body);
     }
     forget_touches(&mut merge, ground);
     Conclusion {
@@ -161,7 +166,13 @@ fn store_diffbase(merge: &mut Map<String, Value>, ground: &Ground) {
 }
 
 /// Keeps where each selected handler stands (L-6), and drops the records of those that are not selected any more.
-fn store_records(merge: &mut Map<String, Value>, plan: &Plan, records: Vec<Option<Record>>, own: &OwnChange) {
+fn store_records(
+    merge: &mut Map<String, Value>,
+    plan: &Plan,
+    records: Vec<Option<Record>>,
+    own: &OwnChange,
+    now: Timestamp,
+) {
     let Ground {
         body,
         storages,
@@ -194,6 +205,17 @@ fn store_records(merge: &mut Map<String, Value>, plan: &Plan, records: Vec<Optio
         };
         storages.progress.store(&mut additions, body, &step.id, &record);
     }
+    if storages.has_former_state(body) {
+        // What is not written anew is moved as it is.
+        for id in subrefs {
+            if let Some(record) = storages.progress.fetch(body, id, now) {
+                storages.progress.store(&mut additions, body, id, &record);
+            }
+        }
+        if let Some(base) = essences.base().filter(|_| !storages.diffbase.is_present(body)) {
+            storages.diffbase.store(&mut additions, body, base);
+        }
+    }
     conventions::store_marks(&mut additions, &storages.prefix, body, essences.covered());
     compose(merge, additions);
 }
@@ -221,12 +243,7 @@ fn own_change(ground: &Ground, merge: &Map<String, Value>, own: &PatchContents) 
     patches::merge_into(&mut object, &Value::Object(merge.clone()));
     // Functions that panic change nothing: then the whole patch is refused.
     let object = patches::transformed(&object, &own.functions).unwrap_or(object);
-    let after = essences::essence(
-        &Body::new(object),
-        essences.extras(),
-        &storages.diffbase,
-        &storages.progress,
-    );
+    let after = storages.essence(&Body::new(object), essences.extras());
     let patch = match (&essences.actual, &after) {
         (Value::Object(before), Value::Object(after)) => patches::between(before, after),
         _ => Map::new(),

@@ -12,7 +12,6 @@ use crate::intents::planning;
 use crate::intents::registries::Misfit;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
-use crate::structs::finalizers;
 
 /// Whether the typed handlers can be called.
 pub(super) enum Fit {
@@ -34,7 +33,7 @@ impl Processor {
             Err(misfit) => misfit,
         };
         let deleting = body.deletion_timestamp().is_some();
-        if !deleting || !finalizers::is_present(body, &self.storages.finalizer) {
+        if !deleting || !self.storages.is_held(body) {
             self.report(body, memory, &misfit, "its handlers wait until it is changed");
             return Fit::Hold;
         }

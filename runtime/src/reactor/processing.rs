@@ -32,7 +32,6 @@ use crate::intents::registries::{Misfit, ParseSpec, Registry};
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::{EventType, ObjectReference};
-use crate::structs::finalizers;
 use crate::structs::patches::{Patch, PatchContents};
 use crate::structs::slots::Slot;
 
@@ -114,8 +113,7 @@ pub(super) type TypedSpec = Arc<dyn Any + Send + Sync>;
 
 impl Processor {
     pub(crate) fn new(registry: Arc<Registry>, environment: Environment) -> Self {
-        let persistence = &environment.settings.persistence;
-        let storages = Storages::new(&persistence.prefix, &persistence.finalizer);
+        let storages = Storages::new(&environment.settings.persistence);
         let limit = environment.settings.queueing.worker_limit;
         Self {
             registry,
@@ -308,7 +306,7 @@ impl Processor {
                 // Nothing may be added once deletion has begun, which a fresh read may bring to light (B-040).
                 let add = |body: &Body| match body.deletion_timestamp() {
                     Some(_) => Ok(Vec::new()),
-                    None => Ok(finalizers::add(body, &self.storages.finalizer).unwrap_or_default()),
+                    None => Ok(self.storages.hold(body).unwrap_or_default()),
                 };
                 let patience = self.patience(object);
                 let applied = application::guarded(&self.target(body), body.clone(), add, &patience).await;
@@ -354,7 +352,7 @@ impl Processor {
         if self.registry.timers.is_empty() {
             return false;
         }
-        let essence = digest(&self.storages.diffbase.essence(body, &[]));
+        let essence = digest(&self.storages.essence(body, &[]));
         let changed = memory.essence.is_some_and(|known| known != essence);
         memory.essence = Some(essence);
         memory.timers.show(body, spec, changed);
@@ -372,7 +370,7 @@ impl Processor {
             None => self.registry.timers.iter().filter(matches).collect(),
         };
         // A timer begins only once its object cannot vanish under it.
-        let secured = finalizers::is_present(body, &self.storages.finalizer);
+        let secured = self.storages.is_held(body);
         memory.timers.adjust(&matching, secured, &self.surroundings(object));
         matching.iter().any(|timer| !timer.optional) || memory.timers.hold()
     }
@@ -443,7 +441,7 @@ impl Processor {
 
     /// Takes our finalizer away, guarded; then the object is deleted, or free of us.
     pub(super) async fn release(&self, object: &mut Object, body: &Body) -> Result<Next, Fault> {
-        let remove = |body: &Body| Ok(finalizers::remove(body, &self.storages.finalizer).unwrap_or_default());
+        let remove = |body: &Body| Ok(self.storages.release(body).unwrap_or_default());
         let patience = self.patience(object);
         let applied = application::guarded(&self.target(body), body.clone(), remove, &patience).await;
         self.after(object, body, applied).await

@@ -10,40 +10,62 @@ pub(crate) fn is_present(body: &Body, finalizer: &str) -> bool {
     body.finalizers().any(|name| name == finalizer)
 }
 
-/// The JSON patch that appends the finalizer; `None` if it is there (Z-8).
-pub(crate) fn add(body: &Body, finalizer: &str) -> Option<Vec<Value>> {
-    if is_present(body, finalizer) {
-        return None;
+/// The JSON patch after which the object has this finalizer and none of the former ones; `None` if it is so (Z-8).
+///
+/// The first former one is replaced where it stands, so that there is no moment without either.
+pub(crate) fn exchange(body: &Body, finalizer: &str, former: &[&str]) -> Option<Vec<Value>> {
+    let is_former = |value: &&Value| value.as_str().is_some_and(|name| former.contains(&name));
+    let mut outdated = places(body, is_former);
+    let mut operations = Vec::new();
+    if !is_present(body, finalizer) {
+        let first = (!outdated.is_empty()).then(|| outdated.remove(0));
+        operations.push(match first {
+            Some(index) => json!({"op": "replace", "path": path(index), "value": finalizer}),
+            None if body.finalizers().next().is_some() => {
+                json!({"op": "add", "path": "/metadata/finalizers/-", "value": finalizer})
+            }
+            None => json!({"op": "add", "path": "/metadata/finalizers", "value": [finalizer]}),
+        });
     }
-    let operation = if body.finalizers().next().is_some() {
-        json!({"op": "add", "path": "/metadata/finalizers/-", "value": finalizer})
-    } else {
-        json!({"op": "add", "path": "/metadata/finalizers", "value": [finalizer]})
-    };
-    Some(with_version_test(vec![operation], body.resource_version()))
+    operations.extend(removals(&outdated));
+    (!operations.is_empty()).then(|| with_version_test(operations, body.resource_version()))
 }
 
-/// The JSON patch that takes away this finalizer and touches no other one; `None` if it is absent (Z-1, Z-8).
-pub(crate) fn remove(body: &Body, finalizer: &str) -> Option<Vec<Value>> {
-    let all: Vec<&Value> = body
-        .value()
-        .pointer("/metadata/finalizers")?
-        .as_array()?
-        .iter()
-        .collect();
-    let ours: Vec<usize> = (0..all.len()).filter(|&index| all[index] == finalizer).collect();
-    let operations = if ours.is_empty() {
+/// The JSON patch that takes away these finalizers and touches no other one; `None` if they are absent (Z-1, Z-8).
+pub(crate) fn remove(body: &Body, finalizers: &[&str]) -> Option<Vec<Value>> {
+    let ours = places(body, |value| {
+        value.as_str().is_some_and(|name| finalizers.contains(&name))
+    });
+    if ours.is_empty() {
         return None;
-    } else if ours.len() == all.len() {
+    }
+    let operations = if ours.len() == places(body, |_| true).len() {
         vec![json!({"op": "remove", "path": "/metadata/finalizers"})]
     } else {
-        // From the end, so that the indexes before it stay true.
-        ours.iter()
-            .rev()
-            .map(|index| json!({"op": "remove", "path": format!("/metadata/finalizers/{index}")}))
-            .collect()
+        removals(&ours)
     };
     Some(with_version_test(operations, body.resource_version()))
+}
+
+/// The indexes of the finalizers that are wanted.
+fn places(body: &Body, wanted: impl Fn(&&Value) -> bool) -> Vec<usize> {
+    let list = body.metadata().and_then(|meta| meta.get("finalizers")?.as_array());
+    list.into_iter()
+        .flatten()
+        .enumerate()
+        .filter(|(_, value)| wanted(value))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// From the end, so that the indexes before it stay true.
+fn removals(indexes: &[usize]) -> Vec<Value> {
+    let remove = |index: &usize| json!({"op": "remove", "path": path(*index)});
+    indexes.iter().rev().map(remove).collect()
+}
+
+fn path(index: usize) -> String {
+    format!("/metadata/finalizers/{index}")
 }
 
 #[cfg(test)]
@@ -68,23 +90,23 @@ mod tests {
     #[test]
     fn the_finalizer_is_appended_once() {
         assert_eq!(
-            add(&body(&json!(["o1"])), FINALIZER),
+            exchange(&body(&json!(["o1"])), FINALIZER, &[]),
             guarded(&json!({"op": "add", "path": "/metadata/finalizers/-", "value": FINALIZER}))
         );
         for none in [json!([]), json!(null)] {
             assert_eq!(
-                add(&body(&none), FINALIZER),
+                exchange(&body(&none), FINALIZER, &[]),
                 guarded(&json!({"op": "add", "path": "/metadata/finalizers", "value": [FINALIZER]}))
             );
         }
-        assert_eq!(add(&body(&json!([FINALIZER])), FINALIZER), None);
+        assert_eq!(exchange(&body(&json!([FINALIZER])), FINALIZER, &[]), None);
     }
 
     // Z-8, B-039, B-041
     #[test]
     fn the_removal_names_its_own_index_only() {
         assert_eq!(
-            remove(&body(&json!(["o1", FINALIZER, "o2"])), FINALIZER),
+            remove(&body(&json!(["o1", FINALIZER, "o2"])), &[FINALIZER]),
             guarded(&json!({"op": "remove", "path": "/metadata/finalizers/1"}))
         );
     }
@@ -93,8 +115,36 @@ mod tests {
     #[test]
     fn the_last_finalizer_takes_the_list_with_it() {
         assert_eq!(
-            remove(&body(&json!([FINALIZER])), FINALIZER),
+            remove(&body(&json!([FINALIZER])), &[FINALIZER]),
             guarded(&json!({"op": "remove", "path": "/metadata/finalizers"}))
+        );
+    }
+
+    // Z-8
+    #[test]
+    fn a_former_finalizer_is_exchanged_in_one_patch_and_released_with_the_other() {
+        const FORMER: &str = "old.example.com/finalizer";
+        let exchange = |list: Value| exchange(&body(&list), FINALIZER, &[FORMER, "older"]);
+        let replace = |index: usize| json!({"op": "replace", "path": path(index), "value": FINALIZER});
+        assert_eq!(exchange(json!(["o", FORMER])), guarded(&replace(1)));
+        assert_eq!(
+            exchange(json!([FINALIZER, FORMER, "o"])),
+            guarded(&json!({"op": "remove", "path": path(1)}))
+        );
+        let both = exchange(json!(["older", "o", FORMER])).unwrap();
+        assert_eq!(both[1..], [replace(0), json!({"op": "remove", "path": path(2)})]);
+        assert_eq!(exchange(json!(["o", FINALIZER])), None);
+        let removed = |list: Value| remove(&body(&list), &[FINALIZER, FORMER]).map(|patch| patch[1..].to_vec());
+        assert_eq!(
+            removed(json!([FORMER, "o", FINALIZER])),
+            Some(vec![
+                json!({"op": "remove", "path": path(2)}),
+                json!({"op": "remove", "path": path(0)})
+            ])
+        );
+        assert_eq!(
+            removed(json!([FORMER, FINALIZER])),
+            Some(vec![json!({"op": "remove", "path": "/metadata/finalizers"})])
         );
     }
 
@@ -102,13 +152,13 @@ mod tests {
     #[test]
     fn an_absent_finalizer_is_not_removed() {
         for other in [json!(["o1"]), json!([]), json!(null)] {
-            assert_eq!(remove(&body(&other), FINALIZER), None);
+            assert_eq!(remove(&body(&other), &[FINALIZER]), None);
         }
     }
 
     #[test]
     fn a_doubled_finalizer_is_removed_wholly() {
-        let operations = remove(&body(&json!([FINALIZER, "o", FINALIZER])), FINALIZER).unwrap();
+        let operations = remove(&body(&json!([FINALIZER, "o", FINALIZER])), &[FINALIZER]).unwrap();
         let paths: Vec<_> = operations[1..]
             .iter()
             .map(|operation| operation["path"].as_str().unwrap())

@@ -11,4 +11,5 @@ pub(crate) mod heartbeat;
 pub(crate) mod patches;
 pub(crate) mod references;
 pub(crate) mod slots;
+pub(crate) mod state_patches;
 pub(crate) mod values;

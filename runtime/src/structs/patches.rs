@@ -137,8 +137,7 @@ impl MetaPatch<'_> {
     }
 
     fn set(self, stanza: &str, key: String, value: MetaValue) -> Self {
-        let value = value.0.map_or(Value::Null, Value::String);
-        let change = Map::from_iter([(stanza.to_owned(), json!({key: value}))]);
+        let change = Map::from_iter([(stanza.to_owned(), json!({key: value.into_value()}))]);
         self.0.merge_stanza("metadata", Value::Object(change));
         self
     }
@@ -147,6 +146,13 @@ impl MetaPatch<'_> {
 /// The value of a label or an annotation: a text, or `None` to remove it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetaValue(Option<String>);
+
+impl MetaValue {
+    /// As it stands in a merge patch.
+    pub(crate) fn into_value(self) -> Value {
+        self.0.map_or(Value::Null, Value::String)
+    }
+}
 
 impl From<&str> for MetaValue {
     fn from(value: &str) -> Self {

@@ -18,12 +18,12 @@ use serde_json::{Map, json};
 
 use super::*;
 use crate::actions::execution::{Defaults, ErrorsMode, Limits, Moment, Outcome, conclude};
+use crate::configs::persistence::PersistenceSettings;
 use crate::intents::criteria::{ABSENT, Criterion, PRESENT};
 use crate::intents::filters::Filters;
 use crate::intents::handlers::ChangeKind;
 use crate::structs::patches::{PatchContents, merge_into};
 
-const PREFIX: &str = "kopf.zalando.org";
 const FINALIZER: &str = "kopf.zalando.org/KopfFinalizerMarker";
 const BASE: &str = "kopf.zalando.org/last-handled-configuration";
 
@@ -151,7 +151,7 @@ impl World {
             }),
             handlers: handlers.into_iter().collect(),
             lifecycle: Lifecycle::Asap,
-            storages: Storages::new(PREFIX, FINALIZER),
+            storages: Storages::new(&PersistenceSettings::default()),
             now: "2031-02-03T04:05:06Z".parse().unwrap(),
             noticed_by_listing: false,
             handled_once: false,
