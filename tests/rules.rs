@@ -13,16 +13,26 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Core {
-    /// The number of rules in each section.
-    sections: BTreeMap<String, u32>,
+    /// The sections.
+    sections: BTreeMap<String, Section>,
     /// The reported bugs of each area.
     bugs: BTreeMap<String, Vec<String>>,
     /// What has no test, with the reason.
     excused: BTreeMap<String, String>,
     /// Bugs that are played on the embedded server alone, with the reason.
     embedded: BTreeMap<String, String>,
+    /// The tests of each section's edge cases, in the order of the lines; several for one line stand in one text.
+    edges: BTreeMap<String, Vec<Option<String>>>,
     /// What has no test yet.
     pending: Vec<String>,
+}
+
+/// How much there is to be tested of a section.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    rules: usize,
+    edges: usize,
 }
 
 /// The ids of a section or an area, in order.
@@ -38,9 +48,9 @@ impl Core {
     }
 
     fn groups(&self) -> Vec<Group> {
-        let sections = self.sections.iter().map(|(name, count)| Group {
+        let sections = self.sections.iter().map(|(name, section)| Group {
             name: name.clone(),
-            ids: (1..=*count).map(|number| format!("{name}-{number}")).collect(),
+            ids: (1..=section.rules).map(|number| format!("{name}-{number}")).collect(),
         });
         let areas = self.bugs.iter().map(|(name, ids)| Group {
             name: name.clone(),
@@ -128,6 +138,32 @@ fn every_rule_has_a_test_or_an_excuse() {
     println!("excused:");
     for (id, reason) in &core.excused {
         println!("  {id}: {reason}");
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_edge_case_has_a_test() {
+    let core = Core::read();
+    let all = rules::tests();
+    let mut faults = Vec::new();
+    for (name, section) in &core.sections {
+        let edges = core.edges.get(name).map_or(&[][..], Vec::as_slice);
+        if edges.len() != section.edges {
+            faults.push(format!("{name} has {} edge cases, not {}", section.edges, edges.len()));
+        }
+        for (index, tests) in edges.iter().enumerate() {
+            let Some(tests) = tests else {
+                println!("edge case {} of {name} has no test", index + 1);
+                continue;
+            };
+            for test in tests
+                .split(' ')
+                .filter(|test| all.iter().all(|known| known.name != *test))
+            {
+                faults.push(format!("edge case {} of {name}: there is no test `{test}`", index + 1));
+            }
+        }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

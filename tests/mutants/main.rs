@@ -135,7 +135,7 @@ impl Copy {
     }
 
     fn try_out(&self, mutant: &Mutant, test: &Test) -> Result<Fate> {
-        let original = std::fs::read_to_string(workspace().join(&mutant.file))?;
+        let original = std::fs::read_to_string(self.root.join(&mutant.file))?;
         let inverted = mutant.apply(&original).map_err(|fault| anyhow!(fault))?;
         self.put(&mutant.file, inverted.as_bytes())?;
         let fate = self.fate(test);
