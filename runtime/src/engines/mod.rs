@@ -2,6 +2,7 @@
 
 pub(crate) mod posting;
 pub(crate) mod probing;
+pub(crate) mod rationing;
 pub(crate) mod spans;
 pub(crate) mod supervision;
 pub(crate) mod timers;

@@ -24,6 +24,8 @@ pub(crate) struct Context {
 }
 
 /// Posts Kubernetes events about the object in hand: Kopf's `info`, `warn` and `exception`.
+///
+/// An object has 25 of them at once, then one every five minutes; what is too many is dropped, which the log says once.
 #[derive(Clone, Default)]
 pub struct Events {
     pub(crate) sink: Option<EventSink>,
