@@ -21,7 +21,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) body: &'a Body,
     /// The typed spec.
     pub(crate) spec: &'a Arc<dyn std::any::Any + Send + Sync>,
-    /// Of this call alone where the handler has a time limit: it is emptied when the time is up.
+    /// Of this call alone: it is emptied when the time is up.
     pub(crate) patch: &'a Patch,
 }
 
@@ -55,12 +55,26 @@ impl Subject<'_> {
         let limit = timeout.map(|timeout| timeout.saturating_sub(runtime));
         let call = Arc::clone(call);
         match invoke(move || call(arguments(common)), span, limit, &self.environment.abort).await {
-            Invoked::Returned(outcome) => Some(outcome),
+            Invoked::Returned(outcome) => Some(self.checked(outcome)),
             Invoked::TimedOut(outcome) => {
                 self.patch.take();
                 Some(outcome)
             }
             Invoked::Aborted => None,
+        }
+    }
+
+    /// A function of the patch that panics is an error of the handler that wanted it, and costs nobody else anything.
+    fn checked(&self, outcome: Outcome) -> Outcome {
+        let Err(panicked) = self.patch.check(self.body) else {
+            return outcome;
+        };
+        self.patch.take();
+        match outcome {
+            Outcome::Success(_) => Outcome::Arbitrary {
+                message: panicked.to_string(),
+            },
+            failure => failure,
         }
     }
 }

@@ -227,18 +227,18 @@ impl Processor {
             spec: &spec,
             view: None,
         };
-        let patch = &object.observed;
         for handler in matching {
             if !self.is_met(body, &handler.id, handler.filters.when(&asked)) {
                 continue;
             }
+            let patch = Patch::default();
             let about = ObjectReference::to(body);
             let span = spans::handler_span(0, &handler.id, &about);
             let subject = Subject {
                 environment: &self.environment,
                 body,
                 spec: &spec,
-                patch,
+                patch: &patch,
             };
             let record = Record::fresh(self.environment.clock.now());
             let extras = (&handler.param, Stopped::default());
@@ -262,6 +262,7 @@ impl Processor {
                 }
                 None => return,
             }
+            object.observed.absorb(patch.take());
         }
     }
 

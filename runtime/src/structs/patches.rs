@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+use super::bodies::Body;
 use super::diffs::equal;
 
 /// A transformation of an object. It may be called several times, so it must be idempotent.
@@ -95,6 +96,18 @@ impl Patch {
     /// Puts a handler's result under `.status.<id>`.
     pub(crate) fn deliver(&self, id: &str, result: Value) {
         deliver(&mut self.lock().merge, id, result);
+    }
+
+    /// Whether its transformations can be made on this object.
+    pub(crate) fn check(&self, body: &Body) -> Result<(), FunctionPanicked> {
+        // A clone, for the functions may look at this very patch.
+        let contents = self.lock().clone();
+        contents.check(body.value())
+    }
+
+    /// Adds what came later.
+    pub(crate) fn absorb(&self, later: PatchContents) {
+        self.lock().append(later);
     }
 
     /// What was gathered; the patch is empty afterwards.
@@ -196,6 +209,16 @@ impl PatchContents {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.merge.is_empty() && self.functions.is_empty()
+    }
+
+    /// Whether the transformations can be made on this object, after the merge.
+    pub(crate) fn check(&self, object: &Value) -> Result<(), FunctionPanicked> {
+        if self.functions.is_empty() {
+            return Ok(());
+        }
+        let mut object = object.clone();
+        merge_into(&mut object, &Value::Object(self.merge.clone()));
+        transformed(&object, &self.functions).map(drop)
     }
 
     /// The merge patches for the main URL and for `/status`; without a status subresource all is main.

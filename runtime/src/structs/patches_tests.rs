@@ -127,6 +127,19 @@ fn a_function_that_panics_is_an_error_of_its_own() {
     assert_eq!(json_operations(&json!({}), &[function]), Err(FunctionPanicked));
 }
 
+// A, *Improve on*: it is known before anything is sent; the merge comes first, as on the server.
+#[test]
+fn a_function_is_tried_on_the_merged_object() {
+    let patch = Patch::default();
+    patch.status(json!({"count": 1}));
+    patch.then(|object| object["status"]["count"] = json!(object["status"]["count"].as_i64().unwrap() + 1));
+    let body = crate::structs::bodies::Body::new(json!({"metadata": {}}));
+    assert_eq!(patch.check(&body), Ok(()));
+    patch.then(|_| panic!("always"));
+    assert_eq!(patch.check(&body), Err(FunctionPanicked));
+    assert!(!patch.is_empty());
+}
+
 //
 #[test]
 fn the_version_test_comes_first_and_may_be_null() {
