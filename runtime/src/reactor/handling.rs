@@ -101,6 +101,7 @@ impl Processor {
             (conclusion, applied)
         };
         let is_observed = !observed.is_empty();
+        let wanted = !own.is_empty() || finished.iter().any(|done| done.result.is_some());
         let mut all = observed;
         all.append(own.clone());
         let (mut conclusion, mut applied) = apply(finished.clone(), all, Map::new()).await;
@@ -112,7 +113,10 @@ impl Processor {
             let before = as_it_was(body, &conclusion.merge);
             (conclusion, applied) = apply(finished.clone(), own, before).await;
         }
-        if let Applied::Refused(message) = &applied {
+        // Where handlers wanted nothing, the refusal is not theirs, and what they have done stays done.
+        if let Applied::Refused(message) = &applied
+            && wanted
+        {
             let failed = self.refused(plan, &finished, body, message, now);
             let before = as_it_was(body, &conclusion.merge);
             (conclusion, applied) = apply(failed, PatchContents::default(), before).await;

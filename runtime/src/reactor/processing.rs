@@ -151,8 +151,8 @@ impl Processor {
         }
     }
 
-    /// Says that something broke, and how long the object is left alone now.
-    pub(super) fn complain(&self, object: &Object, throttle: &mut Throttle, fault: &Fault) -> Duration {
+    /// Says that something broke; returns how long the object is left alone now, or `None` until it changes.
+    pub(super) fn complain(&self, object: &Object, throttle: &mut Throttle, fault: &Fault) -> Option<Duration> {
         let delay = throttle.advance(&self.environment.settings.queueing.error_delays);
         let then = match delay {
             Some(delay) => format!("trying again in {} s", delay.as_secs_f32()),
@@ -161,7 +161,7 @@ impl Processor {
         let body = object.current.as_ref().or(object.latest.as_ref());
         let about = body.map(ObjectReference::to).unwrap_or_default();
         spans::handler_span(0, "", &about).in_scope(|| tracing::error!("Cannot process the object: {fault}; {then}"));
-        delay.unwrap_or(Duration::MAX)
+        delay
     }
 
     pub(super) fn patience(&self, object: &Object) -> Patience {

@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -37,7 +38,7 @@ impl Stream {
                 ?ended,
                 "A stream broke; starting it anew"
             );
-            stream.source.heartbeat.rest(std::time::Duration::from_secs(1)).await;
+            stream.source.heartbeat.rest(Duration::from_secs(1)).await;
         }
     }
 
@@ -140,18 +141,18 @@ async fn work(processor: Arc<Processor>, start: Start) {
                 throttle.reset();
                 next
             }
-            Ok(Err(fault)) => {
-                let delay = processor.complain(&object, &mut throttle, &fault);
-                // The object itself may be the reason, so that a new state of it is worth another attempt at once.
-                Next::After(delay)
-            }
+            // The object itself may be the reason, so that a newer state of it is worth another attempt at once.
+            Ok(Err(fault)) => Next::After(
+                processor
+                    .complain(&object, &mut throttle, &fault)
+                    .unwrap_or(Duration::MAX),
+            ),
             Err(panic) => {
                 let fault = Fault(describe(panic.as_ref()));
-                let delay = processor.complain(&object, &mut throttle, &fault);
-                if object.has_ended() {
-                    Next::Again
-                } else {
-                    Next::Throttled(delay)
+                match processor.complain(&object, &mut throttle, &fault) {
+                    _ if object.has_ended() => Next::Again,
+                    Some(delay) => Next::Throttled(delay),
+                    None => Next::After(Duration::MAX),
                 }
             }
         };
