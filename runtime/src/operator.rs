@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::configs::settings::Settings;
 use crate::engines::probing::Endpoint;
+use crate::intents::memos::OperatorMemo;
 use crate::intents::registries::Registry;
 use crate::kind::Kind;
 use crate::reactor::running::{self, Plan};
@@ -19,6 +20,7 @@ use crate::structs::clocks::Clock;
 pub struct Operator {
     name: String,
     settings: Settings,
+    memo: OperatorMemo,
     registries: Vec<Registry>,
 }
 
@@ -102,6 +104,7 @@ impl Operator {
         Self {
             name,
             settings,
+            memo: OperatorMemo::new(()),
             registries: Vec::new(),
         }
     }
@@ -109,6 +112,13 @@ impl Operator {
     /// Changes settings; the defaults are Kopf's.
     pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
+        self
+    }
+
+    /// The operator's memo: what the memos of objects are made from, or share, by
+    /// [`Resource::with_memo`](crate::Resource::with_memo) (M-4). Without it, it is `()`.
+    pub fn memo<O: Send + Sync + 'static>(mut self, memo: O) -> Self {
+        self.memo = OperatorMemo::new(memo);
         self
     }
 
@@ -196,6 +206,8 @@ impl Operator {
         }
         for registry in &self.registries {
             registry.check().map_err(RunError::Malformed)?;
+            let memos = registry.memos.check(&self.memo);
+            memos.map_err(|error| RunError::Malformed(format!("{}: {error}", registry.reference.kind)))?;
         }
         // All versions of a kind bring the same objects.
         let mut kinds = std::collections::BTreeMap::new();
@@ -226,6 +238,7 @@ impl Operator {
             crate_name: self.name.replace('-', "_"),
             registries: self.registries,
             settings: self.settings,
+            memo: self.memo.memo,
             client: options.client,
             namespaces,
             liveness: options.liveness,

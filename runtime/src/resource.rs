@@ -14,6 +14,7 @@ use crate::arguments::{Change, Event, Timer};
 use crate::configured::{self, Reading};
 use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
 use crate::intents::invocation::Call;
+use crate::intents::memos::Memos;
 use crate::intents::registries::Registry;
 use crate::intents::stoppers::Cancellation;
 use crate::kind::{Kind, parse_spec};
@@ -29,16 +30,62 @@ pub struct Resource<K = ()> {
 }
 
 impl Resource {
-    /// The kind `K` without handlers.
-    pub fn of<K: Kind>() -> Resource<K> {
-        Resource {
-            registry: Registry::new(K::REFERENCE, Arc::new(parse_spec::<K>)),
-            kind: PhantomData,
-        }
+    /// The kind `K` without handlers. Each object begins with a default memo.
+    pub fn of<K: Kind<Memo: Default>>() -> Resource<K> {
+        Resource::with(Memos::fresh::<K::Memo>())
+    }
+
+    /// The kind `K` without handlers. The memo of each object is made from the operator's memo of the type `O`, which
+    /// [`Operator::memo`](crate::Operator::memo) sets, when the first event of the object comes (M-4).
+    ///
+    /// ```
+    /// # use kopf_runtime::{Kind, Operator, Reference, Resource};
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// /// What the operator remembers.
+    /// struct Shop { carts: Mutex<u64> }
+    /// /// What it remembers of one cart.
+    /// struct Note { number: u64, shop: Arc<Shop> }
+    ///
+    /// # struct Cart;
+    /// impl Kind for Cart {
+    ///     type Memo = Note;
+    ///     // …
+    /// #     type Spec = serde_json::Value;
+    /// #     type Status = serde_json::Value;
+    /// #     const REFERENCE: Reference = Reference {
+    /// #         group: "shop.example.com", version: "v1", kind: "Cart", plural: "carts", namespaced: true,
+    /// #     };
+    /// }
+    ///
+    /// fn note(shop: &Arc<Shop>) -> Arc<Note> {
+    ///     let mut carts = shop.carts.lock().unwrap();
+    ///     *carts += 1;
+    ///     Arc::new(Note { number: *carts, shop: Arc::clone(shop) })
+    /// }
+    ///
+    /// let operator = Operator::new("shop")
+    ///     .memo(Shop { carts: Mutex::new(0) })
+    ///     .resource(Resource::with_memo::<Cart, Shop>(note));
+    /// # let _ = operator;
+    /// ```
+    ///
+    /// With [`Arc::clone`] as the function, all objects share the operator's memo.
+    pub fn with_memo<K: Kind, O: Send + Sync + 'static>(
+        derive: impl Fn(&Arc<O>) -> Arc<K::Memo> + Send + Sync + 'static,
+    ) -> Resource<K> {
+        Resource::with(Memos::derived(derive))
     }
 }
 
 impl<K: Kind> Resource<K> {
+    fn with(memos: Memos) -> Self {
+        Self {
+            registry: Registry::new(K::REFERENCE, Arc::new(parse_spec::<K>), memos),
+            kind: PhantomData,
+        }
+    }
+
     /// Calls `handler` for each new object.
     pub fn on_create<F, Fut, T>(
         self,

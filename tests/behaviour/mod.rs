@@ -5,6 +5,7 @@ mod finalizers;
 mod fitting;
 mod handling;
 mod kit;
+mod memos;
 mod queueing;
 mod refusals;
 mod retries;

@@ -119,7 +119,7 @@ impl std::fmt::Debug for LazyClient {
 }
 
 /// What `for_test` puts into the shared fields.
-pub(super) fn for_test<K: Kind>(object: Value) -> Common {
+pub(super) fn for_test<K: Kind>(object: Value, memo: Arc<K::Memo>) -> Common {
     let body = Body::new(object);
     let spec = match crate::kind::parse_spec::<K>(&body) {
         Ok(spec) => spec,
@@ -134,6 +134,7 @@ pub(super) fn for_test<K: Kind>(object: Value) -> Common {
         param: Value::Null,
         context: Context {
             spec: Some(spec),
+            memo: Some(memo),
             ..Context::default()
         },
     }

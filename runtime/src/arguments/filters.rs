@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::intents::filters::{Answer, Asked, Combine, Joint, When};
+use crate::intents::memos::Memo;
 use crate::kind::{Kind, parse_spec};
 use crate::structs::bodies::Body;
 use crate::structs::diffs::Diff;
@@ -50,6 +52,8 @@ pub struct Filter<'a, K: Kind> {
     pub status: Option<&'a Value>,
     /// The whole object, raw.
     pub body: &'a Body,
+    /// What is kept in memory about the object (M-1).
+    pub memo: &'a K::Memo,
     /// The whole essence before the change (K-7), also where the handler has a field; `None` on creation, and for
     /// handlers that are not about changes: those of raw events, and timers.
     pub old: Option<&'a Value>,
@@ -67,6 +71,7 @@ impl<'a, K: Kind> Filter<'a, K> {
 
     fn with(asked: &Asked<'a>, spec: &'a K::Spec) -> Self {
         let body = asked.body;
+        let memo = asked.memo.downcast_ref::<K::Memo>();
         Self {
             name: body.name().unwrap_or_default(),
             namespace: body.namespace(),
@@ -76,6 +81,7 @@ impl<'a, K: Kind> Filter<'a, K> {
             spec,
             status: body.status(),
             body,
+            memo: memo.expect("the memo was made before any condition is asked"),
             old: asked.view.and_then(|view| view.old.as_deref()),
             new: asked.view.and_then(|view| view.new.as_deref()),
             diff: asked.view.map(|view| &view.diff),
@@ -84,20 +90,40 @@ impl<'a, K: Kind> Filter<'a, K> {
 }
 
 impl<K: Kind> Filter<'static, K> {
-    /// The question about this object, without a change; `old`, `new` and `diff` can be set afterwards.
+    /// The question about this object, without a change and with a default memo; `old`, `new` and `diff` can be set
+    /// afterwards.
     ///
     /// The object is kept until the test program ends, so that it can be borrowed.
     ///
     /// # Panics
     /// If the object's spec does not fit `K::Spec`.
     #[must_use]
-    pub fn for_test(object: impl Into<Value>) -> Self {
+    pub fn for_test(object: impl Into<Value>) -> Self
+    where
+        K::Memo: Default,
+    {
+        Self::for_test_with(object, K::Memo::default())
+    }
+
+    /// As [`for_test`](Self::for_test), with this memo.
+    ///
+    /// # Panics
+    /// If the object's spec does not fit `K::Spec`.
+    #[must_use]
+    pub fn for_test_with(object: impl Into<Value>, memo: impl Into<Arc<K::Memo>>) -> Self {
+        let memo: Arc<K::Memo> = memo.into();
+        let memo: &'static Memo = Box::leak(Box::new(memo as Memo));
         let body: &'static Body = Box::leak(Box::new(Body::new(object.into())));
         let spec: &'static _ = match parse_spec::<K>(body) {
             Ok(spec) => Box::leak(Box::new(spec)),
             Err(misfit) => panic!("the object does not fit `{}`: {misfit}", K::REFERENCE.kind),
         };
-        Self::of(&Asked { body, spec, view: None })
+        Self::of(&Asked {
+            body,
+            spec,
+            memo,
+            view: None,
+        })
     }
 }
 

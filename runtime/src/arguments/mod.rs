@@ -80,6 +80,9 @@ macro_rules! arguments {
             pub runtime: Duration,
             /// What the handler's `param` option says.
             pub param: Value,
+            /// What is kept in memory about the object, shared by all its handlers of the process; lost at a restart
+            /// and when the object is gone (M-1).
+            pub memo: Arc<K::Memo>,
             /// Posts Kubernetes events about the object.
             pub events: Events,
             /// The cluster, for whatever else the handler does there.
@@ -93,6 +96,7 @@ macro_rules! arguments {
             fn from_common(common: Common, $($field: $field_type,)*) -> Self {
                 let Common { body, patch, retry, started, runtime, param, context } = common;
                 let spec = context.spec.clone().and_then(|spec| spec.downcast::<K::Spec>().ok());
+                let memo = context.memo.clone().and_then(|memo| memo.downcast::<K::Memo>().ok());
                 Self {
                     name: body.name().unwrap_or_default().to_owned(),
                     namespace: body.namespace().map(str::to_owned),
@@ -108,6 +112,7 @@ macro_rules! arguments {
                     started,
                     runtime,
                     param,
+                    memo: memo.expect("the memo was made before any handler is called"),
                     events: context.events,
                     client: LazyClient::new(context.client),
                     span: tracing::Span::current(),
@@ -172,13 +177,25 @@ impl<K: Kind> From<TimerCall> for Timer<K> {
 }
 
 impl<K: Kind> Change<K> {
-    /// The arguments of a creation of this object.
+    /// The arguments of a creation of this object, with a default memo.
     ///
     /// # Panics
     /// If the object's spec does not fit `K::Spec`.
     #[must_use]
-    pub fn for_test(object: impl Into<Value>) -> Self {
-        let common = common::for_test::<K>(object.into());
+    pub fn for_test(object: impl Into<Value>) -> Self
+    where
+        K::Memo: Default,
+    {
+        Self::for_test_with(object, K::Memo::default())
+    }
+
+    /// The arguments of a creation of this object, with this memo.
+    ///
+    /// # Panics
+    /// If the object's spec does not fit `K::Spec`.
+    #[must_use]
+    pub fn for_test_with(object: impl Into<Value>, memo: impl Into<Arc<K::Memo>>) -> Self {
+        let common = common::for_test::<K>(object.into(), memo.into());
         let new = Arc::new(
             common
                 .body
@@ -199,14 +216,26 @@ impl<K: Kind> Change<K> {
 }
 
 impl<K: Kind> Event<K> {
-    /// The arguments of an event that brings this object.
+    /// The arguments of an event that brings this object, with a default memo.
     ///
     /// # Panics
     /// If the object's spec does not fit `K::Spec`.
     #[must_use]
-    pub fn for_test(object: impl Into<Value>) -> Self {
+    pub fn for_test(object: impl Into<Value>) -> Self
+    where
+        K::Memo: Default,
+    {
+        Self::for_test_with(object, K::Memo::default())
+    }
+
+    /// The arguments of an event that brings this object, with this memo.
+    ///
+    /// # Panics
+    /// If the object's spec does not fit `K::Spec`.
+    #[must_use]
+    pub fn for_test_with(object: impl Into<Value>, memo: impl Into<Arc<K::Memo>>) -> Self {
         EventCall {
-            common: common::for_test::<K>(object.into()),
+            common: common::for_test::<K>(object.into(), memo.into()),
             event_type: EventType::Added,
         }
         .into()
@@ -214,14 +243,26 @@ impl<K: Kind> Event<K> {
 }
 
 impl<K: Kind> Timer<K> {
-    /// The arguments of a call for this object.
+    /// The arguments of a call for this object, with a default memo.
     ///
     /// # Panics
     /// If the object's spec does not fit `K::Spec`.
     #[must_use]
-    pub fn for_test(object: impl Into<Value>) -> Self {
+    pub fn for_test(object: impl Into<Value>) -> Self
+    where
+        K::Memo: Default,
+    {
+        Self::for_test_with(object, K::Memo::default())
+    }
+
+    /// The arguments of a call for this object, with this memo.
+    ///
+    /// # Panics
+    /// If the object's spec does not fit `K::Spec`.
+    #[must_use]
+    pub fn for_test_with(object: impl Into<Value>, memo: impl Into<Arc<K::Memo>>) -> Self {
         TimerCall {
-            common: common::for_test::<K>(object.into()),
+            common: common::for_test::<K>(object.into(), memo.into()),
         }
         .into()
     }

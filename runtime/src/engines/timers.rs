@@ -22,6 +22,7 @@ use crate::intents::calling::Subject;
 use crate::intents::environment::Environment;
 use crate::intents::handlers::TimerHandler;
 use crate::intents::invocation::TimerCall;
+use crate::intents::memos::Memo;
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
@@ -61,6 +62,8 @@ struct Live {
 pub(crate) struct Surroundings {
     pub(crate) environment: Environment,
     pub(crate) reference: Reference,
+    /// The object's memo, shared with its other handlers.
+    pub(crate) memo: Memo,
     /// How the kind is served now: a timer outlives changes of its CRD.
     pub(crate) serving: Arc<dyn Fn() -> Serving + Send + Sync>,
     /// Called when a timer has ended, on which the finalizer may wait.
@@ -250,6 +253,7 @@ impl Task {
                 environment,
                 body: &live.body,
                 spec: &live.spec,
+                memo: &self.surroundings.memo,
                 patch: &patch,
             };
             let extras = (&timer.param, self.stopped.clone());

@@ -7,6 +7,7 @@ use tracing::Span;
 
 use super::environment::Environment;
 use super::invocation::{Call, Common};
+use super::memos::Memo;
 use super::stoppers::Stopped;
 use crate::actions::execution::{self, Limits, Outcome};
 use crate::actions::invocation::{Invoked, invoke};
@@ -16,11 +17,13 @@ use crate::structs::events::ObjectReference;
 use crate::structs::patches::Patch;
 
 /// What all handlers of one object are called with in one cycle.
+#[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) body: &'a Body,
     /// The typed spec.
     pub(crate) spec: &'a Arc<dyn std::any::Any + Send + Sync>,
+    pub(crate) memo: &'a Memo,
     /// Of this call alone: it is emptied when the time is up.
     pub(crate) patch: &'a Patch,
 }
@@ -49,7 +52,9 @@ impl Subject<'_> {
             started: record.started,
             runtime,
             param: param.clone(),
-            context: self.environment.context(about, Some(Arc::clone(self.spec)), stopped),
+            context: self
+                .environment
+                .context(about, Arc::clone(self.spec), Arc::clone(self.memo), stopped),
         };
         let timeout = limits.timeout.filter(|_| limits.interrupt);
         let limit = timeout.map(|timeout| timeout.saturating_sub(runtime));

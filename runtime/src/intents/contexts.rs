@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kube::Client;
 use tracing::Level;
 
+use super::memos::Memo;
 use super::stoppers::Stopped;
 use crate::clients::events::{EventType, NewEvent};
 use crate::structs::events::ObjectReference;
@@ -19,6 +20,8 @@ pub(crate) struct Context {
     pub(crate) client: Option<Client>,
     /// The `K::Spec` of the kind, parsed once per state of the object.
     pub(crate) spec: Option<Arc<dyn Any + Send + Sync>>,
+    /// The object's `K::Memo`.
+    pub(crate) memo: Option<Memo>,
     pub(crate) events: Events,
     pub(crate) stopped: Stopped,
 }

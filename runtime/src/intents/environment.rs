@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::contexts::{Context, EventSink, Events};
+use super::memos::Memo;
 use super::stoppers::Stopped;
 use crate::actions::application::Patience;
 use crate::clients::api::Api;
@@ -24,6 +25,8 @@ use crate::structs::slots::Slot;
 pub(crate) struct Environment {
     pub(crate) api: Api,
     pub(crate) settings: Arc<Settings>,
+    /// The operator's memo.
+    pub(crate) memo: Memo,
     pub(crate) clock: Clock,
     pub(crate) sink: EventSink,
     /// Goes into the spans of calls, so that their log records can be posted.
@@ -40,7 +43,8 @@ impl Environment {
     pub(crate) fn context(
         &self,
         about: ObjectReference,
-        spec: Option<Arc<dyn Any + Send + Sync>>,
+        spec: Arc<dyn Any + Send + Sync>,
+        memo: Memo,
         stopped: Stopped,
     ) -> Context {
         let events = Events {
@@ -49,7 +53,8 @@ impl Environment {
         };
         Context {
             client: Some(self.api.client.clone()),
-            spec,
+            spec: Some(spec),
+            memo: Some(memo),
             events,
             stopped,
         }

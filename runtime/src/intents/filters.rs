@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::criteria::{Criterion, PRESENT};
 use super::essences::View;
+use super::memos::Memo;
 use crate::actions::invocation::describe;
 use crate::configured::Reading;
 use crate::structs::bodies::Body;
@@ -26,6 +27,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) body: &'a Body,
     /// The `K::Spec` of the kind.
     pub(crate) spec: &'a Arc<dyn Any + Send + Sync>,
+    /// The object's `K::Memo`.
+    pub(crate) memo: &'a Memo,
     /// The change of the whole object; handlers of events and timers know of none (F-13).
     pub(crate) view: Option<&'a View>,
 }

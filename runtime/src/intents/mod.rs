@@ -9,6 +9,7 @@ pub(crate) mod essences;
 pub(crate) mod filters;
 pub(crate) mod handlers;
 pub(crate) mod invocation;
+pub(crate) mod memos;
 pub(crate) mod planning;
 pub(crate) mod registries;
 mod selection;

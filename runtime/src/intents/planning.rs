@@ -19,6 +19,7 @@ use super::causes::{Factors, Reason, detect};
 use super::essences::{Essences, View};
 use super::filters::Asked;
 use super::handlers::Handler;
+use super::memos::Memo;
 use super::selection::{Candidate, Selection};
 pub(crate) use super::settling::{Conclusion, Finished, finish};
 use crate::actions::execution;
@@ -40,6 +41,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) body: &'a Body,
     /// The typed spec, for conditions.
     pub(crate) spec: &'a Arc<dyn Any + Send + Sync>,
+    /// The object's memo, for conditions.
+    pub(crate) memo: &'a Memo,
     /// The event says that the object is gone.
     pub(crate) deleted_event: bool,
     /// The changing handlers of the kind, in registration order.
@@ -166,6 +169,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     let Situation {
         body,
         spec,
+        memo,
         handlers,
         storages,
         now,
@@ -192,6 +196,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     let asked = Asked {
         body,
         spec,
+        memo,
         view: Some(&whole),
     };
     let candidates: Vec<Candidate<'_>> = handlers

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::handlers::{EventHandler, Handler, TimerHandler, duplicate_ids};
+use super::memos::Memos;
 use crate::structs::bodies::Body;
 use crate::structs::references::Reference;
 
@@ -16,6 +17,7 @@ pub(crate) type ParseSpec = Arc<dyn Fn(&Body) -> Result<Arc<dyn Any + Send + Syn
 pub(crate) struct Registry {
     pub(crate) reference: Reference,
     pub(crate) parse_spec: ParseSpec,
+    pub(crate) memos: Memos,
     pub(crate) changes: Vec<Handler>,
     pub(crate) events: Vec<EventHandler>,
     pub(crate) timers: Vec<TimerHandler>,
@@ -24,10 +26,11 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn new(reference: Reference, parse_spec: ParseSpec) -> Self {
+    pub(crate) fn new(reference: Reference, parse_spec: ParseSpec, memos: Memos) -> Self {
         Self {
             reference,
             parse_spec,
+            memos,
             changes: Vec::new(),
             events: Vec::new(),
             timers: Vec::new(),

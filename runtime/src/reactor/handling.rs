@@ -31,10 +31,20 @@ impl Processor {
         plan: &Plan,
     ) -> Result<Next, Fault> {
         let observed = Self::observed(object);
+        let memo = self.memo(memory);
+        let subject = Subject {
+            environment: &self.environment,
+            body,
+            spec,
+            memo: &memo,
+            patch: &Patch::default(),
+        };
         let mut finished = Vec::new();
         let mut own = PatchContents::default();
         for index in plan.pick(self.environment.settings.execution.lifecycle, fastrand_below) {
-            let Some((done, contents)) = self.call(plan, index, body, spec).await else {
+            let mut before = observed.clone();
+            before.append(own.clone());
+            let Some((done, contents)) = self.call(plan, index, subject, Patch::after(before)).await else {
                 // The operator ends: what was not stored is done again by the next one.
                 return Ok(Next::Rest);
             };
@@ -128,13 +138,12 @@ impl Processor {
         &self,
         plan: &Plan,
         index: usize,
-        body: &Body,
-        spec: &TypedSpec,
+        subject: Subject<'_>,
+        patch: Patch,
     ) -> Option<(Finished, PatchContents)> {
         let step = &plan.steps[index];
         let handler = &self.registry.changes[step.handler];
-        let span = self.span(&handler.id, body);
-        let patch = Patch::default();
+        let span = self.span(&handler.id, subject.body);
         let outcome = if let planning::Readiness::Refused(message) = &step.readiness {
             Outcome::Permanent {
                 message: message.clone(),
@@ -145,10 +154,8 @@ impl Processor {
             }
         } else {
             let subject = Subject {
-                environment: &self.environment,
-                body,
-                spec,
                 patch: &patch,
+                ..subject
             };
             let extras = (&handler.param, Stopped::default());
             let arguments = |common| ChangeCall {

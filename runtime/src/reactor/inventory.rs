@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 use crate::engines::timers::Timers;
+use crate::intents::memos::Memo;
 use crate::structs::bodies::Body;
 use crate::structs::events::EventType;
 
@@ -43,6 +44,8 @@ pub(crate) struct Memory {
     pub(crate) faults: Option<u64>,
     /// Digest of the essence, for the idle clock of timers (T-8).
     pub(crate) essence: Option<u64>,
+    /// The object's memo, from its first event to its last (M-1).
+    pub(crate) memo: Option<Memo>,
     /// The running timers, if the kind has any.
     pub(crate) timers: Timers,
 }
@@ -213,6 +216,23 @@ mod tests {
         assert_eq!(batch.len(), 2);
         assert!(inventory.take(&start.key, memory).is_err());
         assert!(inventory.put(EventType::Modified, body("a", "4"), false).is_some());
+    }
+
+    // M-3, improved: objects without a uid are told apart as well as it goes, and so are their memos.
+    #[test]
+    fn objects_without_a_uid_are_not_remembered_as_one() {
+        let body = |name: &str, created: &str| {
+            let metadata = json!({"name": name, "namespace": "default", "creationTimestamp": created});
+            Body::new(json!({"apiVersion": "v1", "kind": "ComponentStatus", "metadata": metadata}))
+        };
+        let (morning, noon) = ("2031-02-03T06:00:00Z", "2031-02-03T12:00:00Z");
+        let inventory = Inventory::default();
+        let start = |body| inventory.put(EventType::Added, body, false);
+        let first = start(body("a", morning)).expect("a first event");
+        assert!(first.memory.memo.is_none());
+        assert!(start(body("b", morning)).is_some(), "another object");
+        assert!(start(body("a", noon)).is_some(), "made again under the same name");
+        assert!(start(body("a", morning)).is_none(), "the first one has its worker");
     }
 
     // C-9

@@ -27,6 +27,7 @@ use crate::intents::environment::Environment;
 use crate::intents::filters::Asked;
 use crate::intents::handlers::{EventHandler, TimerHandler};
 use crate::intents::invocation::EventCall;
+use crate::intents::memos::Memo;
 use crate::intents::planning::{self, FinalizerStep, Plan, Situation};
 use crate::intents::registries::{Misfit, ParseSpec, Registry};
 use crate::intents::stoppers::Stopped;
@@ -190,6 +191,10 @@ impl Processor {
                     }
                     object.latest = Some(body.clone());
                     self.observe(event_type, &body, object, memory).await;
+                    if event_type == EventType::Deleted {
+                        // Whatever comes next under this key is another object, which has no uid (M-3).
+                        memory.memo = None;
+                    }
                 }
             }
         }
@@ -222,22 +227,25 @@ impl Processor {
             Ok(spec) => spec,
             Err(misfit) => return self.report(body, memory, &misfit, "its handlers wait until it is changed"),
         };
+        let memo = self.memo(memory);
         let asked = Asked {
             body,
             spec: &spec,
+            memo: &memo,
             view: None,
         };
         for handler in matching {
             if !self.is_met(body, &handler.id, handler.filters.when(&asked)) {
                 continue;
             }
-            let patch = Patch::default();
+            let patch = Patch::after(object.observed.all());
             let about = ObjectReference::to(body);
             let span = spans::handler_span(0, &handler.id, &about);
             let subject = Subject {
                 environment: &self.environment,
                 body,
                 spec: &spec,
+                memo: &memo,
                 patch: &patch,
             };
             let record = Record::fresh(self.environment.clock.now());
@@ -288,9 +296,11 @@ impl Processor {
             }
         };
         let timers_need = self.tend_timers(object, memory, body, &spec);
+        let memo = self.memo(memory);
         let situation = Situation {
             body,
             spec: &spec,
+            memo: &memo,
             deleted_event: false,
             handlers: &self.registry.changes,
             initial: memory.noticed_by_listing && !memory.handled_once,
@@ -357,7 +367,13 @@ impl Processor {
         let changed = memory.essence.is_some_and(|known| known != essence);
         memory.essence = Some(essence);
         memory.timers.show(body, spec, changed);
-        let asked = Asked { body, spec, view: None };
+        let memo = self.memo(memory);
+        let asked = Asked {
+            body,
+            spec,
+            memo: &memo,
+            view: None,
+        };
         // A filter that fails leaves its timer as it is.
         let matches = |timer: &&TimerHandler| {
             !memory.timers.is_over(&timer.id)
@@ -372,16 +388,24 @@ impl Processor {
         };
         // A timer begins only once its object cannot vanish under it.
         let secured = self.storages.is_held(body);
-        memory.timers.adjust(&matching, secured, &self.surroundings(object));
+        let surroundings = self.surroundings(object, memo);
+        memory.timers.adjust(&matching, secured, &surroundings);
         matching.iter().any(|timer| !timer.optional) || memory.timers.hold()
     }
 
-    fn surroundings(self: &Arc<Self>, object: &Object) -> Surroundings {
+    /// The object's memo; made now if this is the first that is seen of the object (M-1, M-4).
+    pub(super) fn memo(&self, memory: &mut Memory) -> Memo {
+        let derive = || self.registry.memos.derive(&self.environment.memo);
+        Arc::clone(memory.memo.get_or_insert_with(derive))
+    }
+
+    fn surroundings(self: &Arc<Self>, object: &Object, memo: Memo) -> Surroundings {
         let processor: Weak<Self> = Arc::downgrade(self);
         let key = object.key.clone();
         Surroundings {
             environment: self.environment.clone(),
             reference: self.registry.reference,
+            memo,
             serving: {
                 let processor = Arc::clone(self);
                 Arc::new(move || processor.serving())

@@ -17,6 +17,7 @@ use crate::engines::posting;
 use crate::engines::probing::{self, Endpoint};
 use crate::engines::spans;
 use crate::intents::environment::Environment;
+use crate::intents::memos::Memo;
 use crate::intents::registries::Registry;
 use crate::structs::clocks::Clock;
 use crate::structs::heartbeat::Heartbeat;
@@ -29,6 +30,7 @@ pub(crate) struct Plan {
     pub(crate) crate_name: String,
     pub(crate) registries: Vec<Registry>,
     pub(crate) settings: Settings,
+    pub(crate) memo: Memo,
     pub(crate) client: Client,
     /// Empty for the whole cluster.
     pub(crate) namespaces: Vec<String>,
@@ -45,6 +47,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         crate_name,
         registries,
         settings,
+        memo,
         client,
         namespaces,
         liveness,
@@ -69,6 +72,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
     let environment = Environment {
         api: api.clone(),
         settings: Arc::clone(&settings),
+        memo,
         clock,
         sink,
         number: registered.number(),

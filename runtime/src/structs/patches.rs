@@ -30,9 +30,21 @@ pub(crate) type PatchFunction = Arc<dyn Fn(&mut Value) + Send + Sync>;
 /// assert_eq!(patch.applied_to(&json!({}))["spec"], json!({"size": 5}));
 /// ```
 #[derive(Clone, Default)]
-pub struct Patch(Arc<Mutex<PatchContents>>);
+pub struct Patch {
+    own: Arc<Mutex<PatchContents>>,
+    /// What was gathered before in the same cycle: it is seen, and is not this patch's to send (K-10).
+    earlier: Option<Arc<PatchContents>>,
+}
 
 impl Patch {
+    /// A patch that goes on from what others have gathered.
+    pub(crate) fn after(earlier: PatchContents) -> Self {
+        Self {
+            own: Arc::default(),
+            earlier: (!earlier.is_empty()).then(|| Arc::new(earlier)),
+        }
+    }
+
     /// Changes below `.spec`.
     pub fn spec(&self, change: Value) {
         self.merge_stanza("spec", change);
@@ -69,13 +81,13 @@ impl Patch {
     /// Whether nothing was gathered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.earlier.is_none() && self.lock().is_empty()
     }
 
     /// The changes of the object as one merge patch, without the transformations; for tests of handlers.
     #[must_use]
     pub fn merged(&self) -> Value {
-        Value::Object(self.lock().merge.clone())
+        Value::Object(self.all().merge)
     }
 
     /// The object as it would be after this patch; for tests of handlers.
@@ -84,7 +96,7 @@ impl Patch {
     /// If a transformation panics.
     #[must_use]
     pub fn applied_to(&self, object: &Value) -> Value {
-        let contents = self.lock().clone();
+        let contents = self.all();
         let mut object = object.clone();
         merge_into(&mut object, &Value::Object(contents.merge));
         for function in contents.functions {
@@ -110,19 +122,26 @@ impl Patch {
         self.lock().append(later);
     }
 
-    /// What was gathered; the patch is empty afterwards.
+    /// What was gathered, by the handlers before this one in the cycle and by itself.
+    pub(crate) fn all(&self) -> PatchContents {
+        let mut all = self.earlier.as_deref().cloned().unwrap_or_default();
+        all.append(self.lock().clone());
+        all
+    }
+
+    /// What was gathered by means of this very patch, and is forgotten by it.
     pub(crate) fn take(&self) -> PatchContents {
         std::mem::take(&mut *self.lock())
     }
 
     fn lock(&self) -> MutexGuard<'_, PatchContents> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Patch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&*self.lock(), f)
+        fmt::Debug::fmt(&self.all(), f)
     }
 }
 

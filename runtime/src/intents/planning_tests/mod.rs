@@ -235,9 +235,11 @@ impl World {
     fn plan(&self, deleted_event: bool) -> Plan {
         let body = Body::new(self.object.clone());
         let spec: Arc<dyn Any + Send + Sync> = Arc::new(self.object["spec"].clone());
+        let memo: crate::intents::memos::Memo = Arc::new(());
         plan(&Situation {
             body: &body,
             spec: &spec,
+            memo: &memo,
             deleted_event,
             handlers: &self.handlers,
             initial: self.noticed_by_listing && !self.handled_once,
