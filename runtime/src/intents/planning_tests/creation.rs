@@ -103,12 +103,21 @@ fn resuming_never_mixes_into_a_creation_seen_in_a_listing() {
 
 // H-10
 #[test]
-fn one_function_for_creating_and_resuming_is_called_once_as_first_registered() {
-    let mut world = World::new([create("f"), resume("f")]);
-    let plan = world.restart().plan(false);
+fn one_function_that_resumes_too_is_called_once_as_first_registered() {
+    let downtime = Handler {
+        covers_downtime: true,
+        ..resume("f")
+    };
+    for resuming in [resume("f"), downtime] {
+        let mut world = World::new([create("f"), resuming]);
+        let plan = world.restart().plan(false);
+        assert_eq!(plan.steps.iter().map(|step| step.handler).collect::<Vec<_>>(), [0]);
+        world.settle();
+        assert_eq!(world.called(), ["f create"]);
+    }
+    let mut world = World::settled([update("f"), resume("f")]);
+    let plan = world.edit(x(2)).restart().plan(false);
     assert_eq!(plan.steps.iter().map(|step| step.handler).collect::<Vec<_>>(), [0]);
-    world.settle();
-    assert_eq!(world.called(), ["f create"]);
 }
 
 // C-13, E-15

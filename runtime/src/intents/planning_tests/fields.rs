@@ -28,6 +28,12 @@ fn only_a_change_of_the_field_counts() {
     assert_eq!(world.called(), ["f/spec.x update"]);
     world.edit(json!({"spec": {"y": {}}})).settle();
     assert_eq!(world.called(), ["u/spec.y update"]);
+    world.edit(x(3)).settle();
+    assert_eq!(
+        world.called(),
+        ["f/spec.x update"],
+        "that of the other is there, but is as it was"
+    );
 }
 
 // H-4
