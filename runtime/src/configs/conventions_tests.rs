@@ -18,7 +18,7 @@ fn is_valid(key: &str) -> bool {
     key.split_once('/').is_some_and(|(prefix, _)| prefix.len() <= 253) && validate_qualified_name(key).is_ok()
 }
 
-// N-12
+// N-12, N-1, N-3, N-4
 #[test]
 fn kopfs_vectors_hold() {
     let a = |count: usize| "a".repeat(count);
