@@ -45,12 +45,44 @@
 //!
 //! # How a watch event travels to a patch
 //!
-//! A *stream* per kind and namespace lists and watches. Each object it brings goes into the object's own *queue*;
-//! a *worker* empties it, one per object, for as long as there is something to do. A *cycle* of the worker calls the
-//! handlers of raw events, tends the timers, and asks the *plan* what the state of the object means: which reason,
-//! which handlers are due, what to do about the finalizer. It calls what is due, sends what was gathered in *one
-//! patch*, and goes on with the answer, which is the freshest state there is. Progress and the last handled state are
-//! kept on the object itself, in Kopf's formats, so that a killed operator goes on where it stopped.
+//! One object's way through the crate, with the module at each station. The letters are the sections of Kopf's
+//! behaviour that a station keeps to; the ids in the documentation (`C-4`, `Z-8`) are its rules.
+//!
+//! 1. **Stream** (`clients::watching`). Lists and then watches one kind in one namespace or in all. It knows no
+//!    handlers: it hands over each object with the kind of its event, says when a listing begins and ends, and opens
+//!    itself anew whenever it breaks.
+//! 2. **Queue** (`reactor::inventory`, Q, M). Each object has a queue of its own, by its uid. At rest, an object costs
+//!    a few flags in memory, and no task. What a complete listing lacks has vanished.
+//! 3. **Worker** (`reactor::queueing`, `reactor::throttling`, Q, X). The first entry of a queue starts the object's
+//!    worker, which runs one *cycle* after the other until nothing is left to do. Two cycles of one object never
+//!    overlap, those of different objects do. A cycle that breaks is waited out and made again; no other object notices.
+//! 4. **Cycle** (`reactor::processing`, C-1). Takes all that is queued. Handlers of raw events see every event of it;
+//!    all else looks at the newest state only. The spec is parsed into its type once for each state
+//!    (`reactor::fitting`). Timers are started, shown the new state, or asked to stop (`engines::timers`, T).
+//! 5. **Plan** (`intents::planning`, a pure function). From the object, what is stored on it (`configs`: B, P, N), the
+//!    handlers with their filters (`intents::filters`, F; `intents::selection`, H) and one reading of the clock follow:
+//!    the reason (`intents::causes`, C-4), what is to be done about the finalizer (Z), and for each selected handler
+//!    whether it is due, sleeps, has finished, or has used up its attempts. A finalizer that has to come or go is a
+//!    guarded patch of its own, and ends the cycle: handlers run in the next one.
+//! 6. **Calls** (`reactor::handling`, `actions::lifecycles`, `intents::calling`, L, K). The lifecycle picks from the
+//!    handlers that are due: by default one, so that its success is stored before the next one is called. The call is
+//!    typed at the last moment (`arguments`), runs in its own span, and ends as one of a few outcomes, also by a
+//!    panic or when its time is up (`actions::invocation`, `actions::classification`).
+//! 7. **Conclusion** (`actions::execution`, `intents::settling`, pure functions, E, R, P). From the outcomes follow the
+//!    records of the handlers, the results, and the time of the next attempt; once all have finished, the records go
+//!    and the essence that was handled is stored.
+//! 8. **Patch** (`actions::application`, `clients::patching`, A). All of it is sent at once: as a merge patch of the
+//!    object, then of its status, then the transformations as JSON patches that hold for one version only. What the
+//!    server refuses is taken apart, so that progress is stored whatever a handler wanted; what it cannot take now is
+//!    kept and sent again, without calling any handler again.
+//! 9. **On** (W). The answer to the patch is the freshest state there is, so the next cycle starts from it; the echo of
+//!    it in the stream is recognised by its version, and older states are never looked at. Where nothing is due yet,
+//!    the worker sleeps until then, or until the next event.
+//!
+//! Nothing but flags is kept in memory: progress and the last handled state are on the object itself, in Kopf's
+//! formats. So an operator that was killed goes on where it stopped, and one that took over from Kopf where Kopf did. A
+//! handler may be called twice for one change if the operator is killed between the call and the patch; never
+//! otherwise.
 
 mod actions;
 mod arguments;
