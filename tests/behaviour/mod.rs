@@ -1,16 +1,20 @@
 //! Scenarios: an operator, objects, and what must come of them.
 
 mod causes;
+mod consistency;
 mod finalizers;
 mod fitting;
 mod handling;
 mod kit;
 mod memos;
+mod patching;
 mod queueing;
 mod refusals;
+mod reports;
 mod retries;
 mod starting;
 mod streams;
 mod takeover;
 mod throttling;
 mod timers;
+mod traces;
