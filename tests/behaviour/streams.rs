@@ -201,7 +201,7 @@ async fn a_kind_is_picked_up_when_its_crd_appears() {
     operator.stop().await;
 }
 
-// W-1, W-2, B-016: events that are older than the own patch do not confuse the cause.
+// W-1, B-016: events that are older than the own patch do not confuse the cause.
 #[tokio::test(start_paused = true)]
 async fn stale_echoes_are_not_handled_again() {
     let notes = Notes::default();

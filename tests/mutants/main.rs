@@ -1,5 +1,5 @@
-//! `cargo run -p kopf-tests --bin mutants [-- FILTER]`: inverts one rule after another in a copy of the workspace,
-//! and runs the test that must notice it. FILTER is a part of an id, or of the name of a file or of a test.
+//! `cargo run -p kopf-tests --bin mutants [-- FILTER…]`: inverts one rule after another in a copy of the workspace,
+//! and runs the test that must notice it. FILTER is a part of an id, or of the name of a file or of a test; several choose what any of them does.
 //!
 //! A mutant is killed if its test is built and fails. It has survived if the test passes, hangs, or cannot be built.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
@@ -20,12 +20,13 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn main() -> Result<ExitCode> {
-    let filter = std::env::args().nth(1).unwrap_or_default();
+    let filters: Vec<String> = std::env::args().skip(1).collect();
     let tests = rules::tests();
     let mut chosen: Vec<(Mutant, &Test)> = Vec::new();
     for mutant in mutants::all() {
         let names = [&mutant.rule, &mutant.test, &mutant.file.display().to_string()];
-        if names.into_iter().any(|name| name.contains(&filter)) {
+        let wanted = |filter: &String| names.into_iter().any(|name| name.contains(filter.as_str()));
+        if filters.is_empty() || filters.iter().any(wanted) {
             let test = mutant.test(&tests).map_err(|fault| anyhow!(fault))?;
             chosen.push((mutant, test));
         }
