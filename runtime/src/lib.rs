@@ -128,7 +128,8 @@ pub use {jiff, k8s_openapi, kube};
 
 pub use crate::actions::execution::ErrorsMode;
 pub use crate::arguments::{Change, Condition, Event, Filter, LazyClient, Raw, Texts, Timer};
-pub use crate::configs::settings::{Lifecycle, Settings};
+pub use crate::configs::lifecycles::{Lifecycle, Waiting};
+pub use crate::configs::settings::Settings;
 pub use crate::configured::{Configured, FromVariable, env, env_or};
 pub use crate::intents::causes::Reason;
 pub use crate::intents::contexts::Events;

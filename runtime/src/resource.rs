@@ -9,7 +9,7 @@ use futures::FutureExt as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::actions::invocation::mark_blocking;
+use crate::actions::invocation::on_thread;
 use crate::arguments::{Change, Event, Timer};
 use crate::configured::{self, Reading};
 use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
@@ -286,7 +286,8 @@ impl<K: Kind> Resource<K> {
 /// Makes a plain function usable as a handler: it runs on a thread where blocking is allowed (K-12).
 ///
 /// The call's log records still name the object. A function that is running cannot be interrupted: its `timeout`
-/// does not end it, but keeps it from being called again.
+/// does not end it, but keeps it from being called again. `settings.execution.max_workers` says how many may run at
+/// once; one that waits for its turn is not running yet, so its `timeout` ends it.
 pub fn blocking<A, T, F>(
     function: F,
 ) -> impl Fn(A) -> futures::future::BoxFuture<'static, HandlerResult<T>> + Send + Sync
@@ -299,19 +300,7 @@ where
     move |arguments| {
         let function = Arc::clone(&function);
         let span = tracing::Span::current();
-        mark_blocking();
-        let call = tokio::task::spawn_blocking(move || span.in_scope(|| function(arguments)));
-        async move {
-            match call.await {
-                Ok(result) => result,
-                // A panic goes on in the caller, where it becomes an arbitrary error.
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(error) => Err(error.into()),
-                },
-            }
-        }
-        .boxed()
+        on_thread(move || span.in_scope(|| function(arguments))).boxed()
     }
 }
 

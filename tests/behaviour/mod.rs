@@ -1,16 +1,19 @@
 //! Scenarios: an operator, objects, and what must come of them.
 
+mod arguments;
 mod causes;
 mod consistency;
 mod finalizers;
 mod fitting;
 mod handling;
 mod kit;
+mod lifecycles;
 mod memos;
 mod patching;
 mod queueing;
 mod refusals;
 mod reports;
+mod results;
 mod retries;
 mod starting;
 mod streams;

@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::task_local;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
@@ -16,16 +18,56 @@ use super::classification::classify;
 use super::execution::Outcome;
 
 task_local! {
-    /// Whether the call has handed its work to a thread, which nothing can interrupt.
-    static BLOCKING: Cell<bool>;
+    /// The current call.
+    static CALL: Call;
 }
 
-/// Says that the current call runs a blocking function: its time limit waits for it (K-12, E-10).
+/// What a call of a blocking function needs to know of the operator, and what is to be known of it.
+struct Call {
+    /// The threads of the operator's blocking functions; `None` for no limit.
+    workers: Option<Arc<Semaphore>>,
+    stage: Cell<Stage>,
+}
+
+/// Where the function of a call runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// In an async function, which can be interrupted at its await points.
+    Async,
+    /// Nowhere yet: all threads are busy.
+    Waiting,
+    /// On a thread, which nothing can interrupt.
+    Thread,
+}
+
+/// Runs a blocking function on a thread, once one is free, and answers as it does (K-12).
 ///
-/// Else the function would run on unseen, beside the next attempt (T-13).
-pub(crate) fn mark_blocking() {
+/// From then on the time limit of the current call waits for it (E-10): else the function would run on unseen, beside
+/// the next attempt (T-13). Its thread counts as busy until it has returned, whoever still waits for that.
+pub(crate) async fn on_thread<T: Send + 'static>(function: impl FnOnce() -> T + Send + 'static) -> T {
     // Outside of a call, in a unit test for instance, there is no limit.
-    let _ = BLOCKING.try_with(|blocking| blocking.set(true));
+    let workers = CALL.try_with(|call| call.workers.clone()).ok().flatten();
+    let enter = |stage| {
+        let _ = CALL.try_with(|call| call.stage.set(stage));
+    };
+    enter(Stage::Waiting);
+    let busy = match workers {
+        Some(workers) => workers.acquire_owned().await.ok(),
+        None => None,
+    };
+    enter(Stage::Thread);
+    let thread = tokio::task::spawn_blocking(move || {
+        let _busy = busy;
+        function()
+    });
+    match thread.await {
+        Ok(answer) => answer,
+        // A panic goes on in the caller, where it becomes an arbitrary error.
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => panic!("{error}"),
+        },
+    }
 }
 
 /// How a call ended.
@@ -39,7 +81,7 @@ pub(crate) enum Invoked {
     Aborted,
 }
 
-/// Calls a function in `span`; `abort` drops it where it stands.
+/// Calls a function in `span`; `abort` drops it where it stands. Blocking functions share `workers`.
 ///
 /// A blocking function is waited for even when its time is up, and then its own outcome counts, as in Kopf (E-10).
 /// After an abort it is waited for too, by whoever still does: it runs on anyway, and not beside the next call (T-13).
@@ -47,8 +89,10 @@ pub(crate) async fn invoke(
     start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send,
     span: Span,
     timeout: Option<Duration>,
+    workers: Option<&Arc<Semaphore>>,
     abort: &CancellationToken,
 ) -> Invoked {
+    let stage = || CALL.with(|call| call.stage.get());
     // The function itself may panic before it makes its future.
     let work = async { start().await }.instrument(span);
     let work = AssertUnwindSafe(work).catch_unwind();
@@ -58,8 +102,9 @@ pub(crate) async fn invoke(
         };
         let mut work = pin!(work);
         match tokio::time::timeout(timeout, &mut work).await {
-            Err(_) if BLOCKING.with(Cell::get) => Ok(work.await),
-            ended => ended,
+            Err(_) if stage() == Stage::Thread => Ok(work.await),
+            Err(_) => Err(stage()),
+            Ok(ended) => Ok(ended),
         }
     };
     let call = async {
@@ -67,7 +112,7 @@ pub(crate) async fn invoke(
         tokio::select! {
             biased;
             () = abort.cancelled() => {
-                if BLOCKING.with(Cell::get) {
+                if stage() == Stage::Thread {
                     let _ = limited.await;
                 }
                 None
@@ -75,7 +120,11 @@ pub(crate) async fn invoke(
             ended = &mut limited => Some(ended),
         }
     };
-    match BLOCKING.scope(Cell::new(false), call).await {
+    let scope = Call {
+        workers: workers.cloned(),
+        stage: Cell::new(Stage::Async),
+    };
+    match CALL.scope(scope, call).await {
         None => Invoked::Aborted,
         Some(ended) => match ended {
             Ok(Ok(Ok(result))) => Invoked::Returned(Outcome::Success(result)),
@@ -83,12 +132,17 @@ pub(crate) async fn invoke(
             Ok(Err(panic)) => Invoked::Returned(Outcome::Arbitrary {
                 message: describe(panic.as_ref()),
             }),
-            Err(_) => Invoked::TimedOut(Outcome::Permanent {
-                message: format!(
-                    "timed out while it ran, after {} s",
-                    timeout.unwrap_or_default().as_secs_f32()
-                ),
-            }),
+            Err(stage) => {
+                let doing = if stage == Stage::Waiting {
+                    "waited for a thread"
+                } else {
+                    "ran"
+                };
+                let seconds = timeout.unwrap_or_default().as_secs_f32();
+                Invoked::TimedOut(Outcome::Permanent {
+                    message: format!("timed out while it {doing}, after {seconds} s"),
+                })
+            }
         },
     }
 }
@@ -110,7 +164,15 @@ mod tests {
         start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send,
         timeout: Option<Duration>,
     ) -> Invoked {
-        invoke(start, Span::none(), timeout, &CancellationToken::new()).await
+        limited(start, timeout, None).await
+    }
+
+    async fn limited(
+        start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send,
+        timeout: Option<Duration>,
+        workers: Option<&Arc<Semaphore>>,
+    ) -> Invoked {
+        invoke(start, Span::none(), timeout, workers, &CancellationToken::new()).await
     }
 
     #[tokio::test]
@@ -131,21 +193,59 @@ mod tests {
     // E-10, K-12
     #[tokio::test]
     async fn a_blocking_function_is_waited_for() {
-        let work = || {
-            mark_blocking();
-            let sleep = || std::thread::sleep(Duration::from_millis(40));
-            let thread = tokio::task::spawn_blocking(sleep);
-            async { Ok(thread.await.map(|()| None)?) }.boxed()
-        };
+        let work = || on_thread(|| std::thread::sleep(Duration::from_millis(40)));
+        let work = || work().map(|()| Ok(None)).boxed();
         let ended = run(work, Some(Duration::from_millis(1))).await;
         assert!(matches!(ended, Invoked::Returned(Outcome::Success(None))));
+    }
+
+    // K-12
+    #[tokio::test]
+    async fn a_blocking_function_waits_for_a_free_thread_without_holding_anybody_up() {
+        let workers = Arc::new(Semaphore::new(1));
+        let (begin, begun) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let first = move || {
+            let work = move || {
+                begin.send(()).unwrap();
+                ended.recv().unwrap();
+            };
+            on_thread(work).map(|()| Ok(Some(1.into()))).boxed()
+        };
+        let first = tokio::spawn({
+            let workers = Arc::clone(&workers);
+            async move { limited(first, None, Some(&workers)).await }
+        });
+        tokio::task::spawn_blocking(move || begun.recv().unwrap())
+            .await
+            .unwrap();
+        // The only thread is busy, so the next call does not begin; its own time limit ends it.
+        let never = || on_thread(|| panic!("it runs")).map(|()| Ok(None)).boxed();
+        let late = limited(never, Some(Duration::from_millis(20)), Some(&workers)).await;
+        let message = "timed out while it waited for a thread, after 0.02 s";
+        assert!(
+            matches!(&late, Invoked::TimedOut(Outcome::Permanent { message: said }) if said == message),
+            "{late:?}"
+        );
+        // Async work goes on meanwhile.
+        let free = limited(|| async { Ok(Some(2.into())) }.boxed(), None, Some(&workers)).await;
+        assert!(matches!(free, Invoked::Returned(Outcome::Success(Some(_)))));
+        end.send(()).unwrap();
+        assert!(matches!(
+            first.await.unwrap(),
+            Invoked::Returned(Outcome::Success(Some(_)))
+        ));
+        // The thread is free again.
+        let next = || on_thread(|| 3).map(|three| Ok(Some(three.into()))).boxed();
+        let next = limited(next, None, Some(&workers)).await;
+        assert!(matches!(next, Invoked::Returned(Outcome::Success(Some(_)))));
     }
 
     #[tokio::test]
     async fn an_abort_ends_the_call() {
         let abort = CancellationToken::new();
         abort.cancel();
-        let ended = invoke(|| futures::future::pending().boxed(), Span::none(), None, &abort).await;
+        let ended = invoke(|| futures::future::pending().boxed(), Span::none(), None, None, &abort).await;
         assert!(matches!(ended, Invoked::Aborted));
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod conventions;
 pub(crate) mod diffbase;
 pub(crate) mod digests;
+pub(crate) mod lifecycles;
 pub(crate) mod persistence;
 pub(crate) mod progress;
 pub(crate) mod records;

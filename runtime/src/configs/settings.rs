@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tracing::Level;
 
+use super::lifecycles::Lifecycle;
 use super::persistence::PersistenceSettings;
 
 /// All settings of an operator.
@@ -29,6 +30,11 @@ impl Settings {
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.queueing.worker_limit == Some(0) {
             return Err("settings.queueing.worker_limit: with no worker at all, nothing is done".to_owned());
+        }
+        if self.execution.max_workers == Some(0) {
+            return Err(
+                "settings.execution.max_workers: with no thread at all, blocking functions never run".to_owned(),
+            );
         }
         self.persistence.check()
     }
@@ -117,22 +123,6 @@ impl Default for QueueingSettings {
     }
 }
 
-/// Which of the waiting handlers are called in one cycle, and in which order (L-2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lifecycle {
-    /// One handler: the least retried one, in registration order.
-    #[default]
-    Asap,
-    /// All, in registration order.
-    AllAtOnce,
-    /// The first in registration order.
-    OneByOne,
-    /// One at random.
-    Randomized,
-    /// All, in random order.
-    Shuffled,
-}
-
 /// Calls of handlers.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -142,6 +132,10 @@ pub struct ExecutionSettings {
     /// Which of the waiting handlers are called in one cycle (L-3). Default: as soon as possible, the least retried
     /// first.
     pub lifecycle: Lifecycle,
+    /// How many blocking functions may run at once in the whole operator; others wait, without a thread. A handler
+    /// whose `timeout` ends while it waits fails without having been called. `None` for no limit; 0 is refused (K-12).
+    /// Default: none.
+    pub max_workers: Option<usize>,
 }
 
 impl Default for ExecutionSettings {
@@ -149,6 +143,7 @@ impl Default for ExecutionSettings {
         Self {
             default_backoff: Duration::from_secs(60),
             lifecycle: Lifecycle::default(),
+            max_workers: None,
         }
     }
 }
@@ -207,7 +202,25 @@ mod tests {
         assert!(!settings.networking.enforce_retry_after);
         assert_eq!(settings.watching.inactivity_timeout, Some(Duration::from_secs(70)));
         assert_eq!(settings.execution.lifecycle, Lifecycle::Asap);
+        assert_eq!(settings.execution.default_backoff, Duration::from_secs(60));
+        assert_eq!(settings.execution.max_workers, None);
         assert_eq!(settings.check(), Ok(()));
+    }
+
+    // K-12, S-1
+    #[test]
+    fn no_thread_at_all_is_refused_and_no_delays_are_accepted() {
+        let mut settings = Settings::default();
+        settings.queueing.error_delays.clear();
+        settings.execution.max_workers = Some(1);
+        assert_eq!(settings.check(), Ok(()));
+        settings.execution.max_workers = Some(0);
+        assert!(
+            settings
+                .check()
+                .unwrap_err()
+                .starts_with("settings.execution.max_workers: ")
+        );
     }
 
     //

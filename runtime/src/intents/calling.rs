@@ -59,7 +59,8 @@ impl Subject<'_> {
         let timeout = limits.timeout.filter(|_| limits.interrupt);
         let limit = timeout.map(|timeout| timeout.saturating_sub(runtime));
         let call = Arc::clone(call);
-        match invoke(move || call(arguments(common)), span, limit, &self.environment.abort).await {
+        let Environment { workers, abort, .. } = self.environment;
+        match invoke(move || call(arguments(common)), span, limit, workers.as_ref(), abort).await {
             Invoked::Returned(outcome) => Some(self.checked(outcome)),
             Invoked::TimedOut(outcome) => {
                 self.patch.take();

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -31,6 +32,8 @@ pub(crate) struct Environment {
     pub(crate) sink: EventSink,
     /// Goes into the spans of calls, so that their log records can be posted.
     pub(crate) number: u64,
+    /// The threads of blocking functions; `None` for no limit (K-12).
+    pub(crate) workers: Option<Arc<Semaphore>>,
     /// Workers and timers, waited for at the end.
     pub(crate) tasks: TaskTracker,
     /// The operator is to end: nothing new begins.

@@ -23,7 +23,7 @@ use super::memos::Memo;
 use super::selection::{Candidate, Selection};
 pub(crate) use super::settling::{Conclusion, Finished, finish};
 use crate::actions::execution;
-use crate::actions::lifecycles::{self, Lifecycle};
+use crate::actions::lifecycles::{self, Lifecycle, Waiting};
 use crate::configs::diffbase;
 use crate::configs::progress::Record;
 use crate::configs::storages::Storages;
@@ -137,7 +137,7 @@ impl Plan {
     /// The steps to be made in this cycle, in this order; also those that are refused (L-1).
     ///
     /// `random` yields a number below its argument.
-    pub(crate) fn pick(&self, lifecycle: Lifecycle, random: impl FnMut(usize) -> usize) -> Vec<usize> {
+    pub(crate) fn pick(&self, lifecycle: &Lifecycle, random: impl FnMut(usize) -> usize) -> Vec<usize> {
         let due = |step: &Step| {
             matches!(
                 step.readiness,
@@ -145,8 +145,12 @@ impl Plan {
             )
         };
         let due: Vec<usize> = (0..self.steps.len()).filter(|&index| due(&self.steps[index])).collect();
-        let retries: Vec<u32> = due.iter().map(|&index| self.steps[index].record.retries).collect();
-        lifecycles::pick(lifecycle, &retries, random)
+        let waiting = |&index: &usize| {
+            let Step { id, record, .. } = &self.steps[index];
+            Waiting::new(id, record.retries, record.started)
+        };
+        let waiting: Vec<Waiting<'_>> = due.iter().map(waiting).collect();
+        lifecycles::pick(lifecycle, &waiting, &self.ground.body, random)
             .into_iter()
             .map(|index| due[index])
             .collect()

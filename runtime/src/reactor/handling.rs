@@ -41,7 +41,7 @@ impl Processor {
         };
         let mut finished = Vec::new();
         let mut own = PatchContents::default();
-        for index in plan.pick(self.environment.settings.execution.lifecycle, fastrand_below) {
+        for index in plan.pick(&self.environment.settings.execution.lifecycle, fastrand_below) {
             let mut before = observed.clone();
             before.append(own.clone());
             let Some((done, contents)) = self.call(plan, index, subject, Patch::after(before)).await else {

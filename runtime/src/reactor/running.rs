@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -76,6 +77,10 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         clock,
         sink,
         number: registered.number(),
+        workers: settings
+            .execution
+            .max_workers
+            .map(|count| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))),
         tasks: TaskTracker::new(),
         stopping: stopping.clone(),
         abort,

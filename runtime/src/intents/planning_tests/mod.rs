@@ -255,7 +255,7 @@ impl World {
         let plan = self.plan(false);
         let mut own = PatchContents::default();
         let mut finished = Vec::new();
-        for index in plan.pick(self.lifecycle, |_| 0) {
+        for index in plan.pick(&self.lifecycle, |_| 0) {
             let (done, write) = self.call(&plan, index);
             finished.push(done);
             if let Some(Value::Object(write)) = write {
@@ -392,7 +392,7 @@ fn only_due_steps_are_picked() {
     world.lifecycle = Lifecycle::AllAtOnce;
     world.answer("u1", [wait(60)]).answer("u3", [wait(0)]);
     world.edit(x(2)).cycle();
-    assert_eq!(world.plan(false).pick(Lifecycle::AllAtOnce, |_| 0), [2]);
+    assert_eq!(world.plan(false).pick(&Lifecycle::AllAtOnce, |_| 0), [2]);
 }
 
 // A: what raw-event handlers wrote is sent although the finalizer comes first.
@@ -445,7 +445,7 @@ fn no_change_is_lost_or_told_twice() {
         let ids = ["u1", "u2", "u3"];
         let mut world = World::settled(ids.map(update).into_iter().chain([field("f", "spec.x"), resume("r")]));
         world.lifecycle =
-            [Lifecycle::Asap, Lifecycle::AllAtOnce, Lifecycle::OneByOne][usize::try_from(random(3)).unwrap()];
+            [Lifecycle::Asap, Lifecycle::AllAtOnce, Lifecycle::OneByOne][usize::try_from(random(3)).unwrap()].clone();
         let told = ["u1", "u2", "u3", "f/spec.x"];
         // What each handler was told last and has finished with.
         let mut known: std::collections::BTreeMap<&str, Value> = told.map(|id| (id, json!(1))).into();
