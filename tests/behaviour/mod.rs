@@ -8,6 +8,7 @@ mod fitting;
 mod handling;
 mod kit;
 mod lifecycles;
+mod limits;
 mod memos;
 mod patching;
 mod queueing;

@@ -1,6 +1,6 @@
 //! What handlers return, and where it goes.
 
-use kopf_runtime::{Change, Event, EventType, HandlerResult, Operator, Resource, Timer, millis};
+use kopf_runtime::{Change, Event, EventType, HandlerResult, Operator, Reason, Resource, Timer, millis};
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Widget, create, path};
@@ -19,30 +19,23 @@ on_both_servers! {
 //
 async fn results_stay_beside_what_was_there(cluster: &Cluster) {
     widgets::install(cluster).await;
+    let parts = |Change { reason, .. }: Change<Widget>| async move {
+        HandlerResult::Ok(match reason {
+            Reason::Create => json!({"a": 1}),
+            _ => json!({"b": 2}),
+        })
+    };
+    let count = |_: Change<Widget>| async { HandlerResult::Ok(100) };
+    let nothing = |_: Change<Widget>| async { HandlerResult::Ok(None::<u32>) };
+    let field = |_: Change<Widget>| async { HandlerResult::Ok("x") };
     let operator = cluster.start(
         Operator::new("suite").resource(
             Resource::of::<Widget>()
-                .on_create(
-                    "h",
-                    |_: Change<Widget>| async { HandlerResult::Ok(json!({"a": 1})) },
-                    |o| o,
-                )
-                .on_update(
-                    "h",
-                    |_: Change<Widget>| async { HandlerResult::Ok(json!({"b": 2})) },
-                    |o| o,
-                )
-                .on_create("count", |_: Change<Widget>| async { HandlerResult::Ok(100) }, |o| o)
-                .on_create(
-                    "nothing",
-                    |_: Change<Widget>| async { HandlerResult::Ok(None::<u32>) },
-                    |o| o,
-                )
-                .on_create(
-                    "field",
-                    |_: Change<Widget>| async { HandlerResult::Ok("x") },
-                    |o| o.field("spec.size"),
-                ),
+                .on_create("h", parts, |o| o)
+                .on_update("h", parts, |o| o)
+                .on_create("count", count, |o| o)
+                .on_create("nothing", nothing, |o| o)
+                .on_create("field", field, |o| o.field("spec.size")),
         ),
     );
     let path = path(cluster, "a");

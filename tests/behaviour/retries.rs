@@ -1,6 +1,6 @@
 //! Retries, delays, limits, and what survives a restart.
 
-use kopf_runtime::{Change, ErrorsMode, HandlerResult, Operator, Resource, Temporary, secs};
+use kopf_runtime::{Change, ErrorsMode, Event, HandlerResult, Operator, Permanent, Resource, Temporary, millis, secs};
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
@@ -40,10 +40,12 @@ fn stubborn(notes: &Notes, succeeds: u32, delay: u64) -> Operator {
 on_both_servers! {
     a_temporary_error_is_retried_after_its_delay;
     a_restart_goes_on_with_the_next_attempt;
-    the_limit_of_retries_ends_the_attempts;
     ignored_errors_count_as_success;
-    a_running_handler_is_interrupted_by_its_timeout;
     a_constant_result_of_a_raw_event_never_stalls_a_retry;
+    a_status_and_a_delay_both_take_effect;
+    a_success_is_stored_before_the_next_handler_starts;
+    zero_delays_are_retried_in_the_next_cycle;
+    raw_events_are_never_retried;
 }
 
 // E-4, E-6, P-1, P-2
@@ -94,29 +96,6 @@ async fn a_restart_goes_on_with_the_next_attempt(cluster: &Cluster) {
     assert_eq!(notes.all(), ["stubborn 0", "stubborn 1", "stubborn 2"]);
 }
 
-// E-7, B-034
-async fn the_limit_of_retries_ends_the_attempts(cluster: &Cluster) {
-    widgets::install(cluster).await;
-    let notes = Notes::default();
-    let handler = {
-        let notes = notes.clone();
-        move |Change { retry, patch, .. }: Change<Widget>| {
-            notes.add(format!("{retry}"));
-            patch.status(json!({"lastError": retry}));
-            async { HandlerResult::<()>::Err(anyhow::anyhow!("never")) }
-        }
-    };
-    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create(
-        "made",
-        handler,
-        |o| o.retries(3).backoff(secs(1)),
-    )));
-    create(cluster, "a", json!({"size": 1})).await;
-    cluster.wait(&path(cluster, "a"), handled).await;
-    operator.stop().await;
-    assert_eq!(notes.all(), ["0", "1", "2"]);
-}
-
 // E-4, mode IGNORED
 async fn ignored_errors_count_as_success(cluster: &Cluster) {
     widgets::install(cluster).await;
@@ -130,27 +109,6 @@ async fn ignored_errors_count_as_success(cluster: &Cluster) {
     let done = cluster.wait(&path(cluster, "a"), handled).await;
     operator.stop().await;
     assert_eq!(record(&done, "made"), Value::Null);
-}
-
-// E-10, improved: its patch is discarded.
-async fn a_running_handler_is_interrupted_by_its_timeout(cluster: &Cluster) {
-    widgets::install(cluster).await;
-    let handler = |Change { patch, .. }: Change<Widget>| async move {
-        patch.status(json!({"half": "done"}));
-        patch.then(|object| object["spec"]["half"] = json!("done"));
-        std::future::pending::<()>().await;
-        HandlerResult::Ok(())
-    };
-    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create(
-        "made",
-        handler,
-        |o| o.timeout(secs(1)),
-    )));
-    create(cluster, "a", json!({"size": 1})).await;
-    let done = cluster.wait(&path(cluster, "a"), handled).await;
-    operator.stop().await;
-    assert_eq!(done["status"]["half"], Value::Null);
-    assert_eq!(done["spec"]["half"], Value::Null);
 }
 
 // W, *No-op patch stall*; B-037
@@ -183,4 +141,159 @@ async fn a_constant_result_of_a_raw_event_never_stalls_a_retry(cluster: &Cluster
     operator.stop().await;
     assert_eq!(done["status"]["constant"], "constant");
     assert_eq!(notes.all(), ["0", "1"]);
+}
+
+// B-037: also when the patch changes nothing.
+async fn a_status_and_a_delay_both_take_effect(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let notes = Notes::default();
+    let handler = {
+        let notes = notes.clone();
+        move |Change { retry, patch, .. }: Change<Widget>| {
+            notes.add(retry.to_string());
+            patch.status(json!({"phase": "Waiting"}));
+            async move {
+                if retry < 2 {
+                    return Err(Temporary::after(secs(1), "not yet").into());
+                }
+                HandlerResult::Ok(())
+            }
+        }
+    };
+    let operator =
+        cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", handler, |o| o)));
+    let path = path(cluster, "a");
+    create(cluster, "a", json!({"size": 1})).await;
+    cluster
+        .wait(&path, |object| {
+            object["status"]["phase"] == "Waiting" && record(object, "made")["retries"] == 1
+        })
+        .await;
+    cluster.wait(&path, handled).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["0", "1", "2"]);
+}
+
+// B-029, E-14: so that a kill in between repeats one handler at most.
+async fn a_success_is_stored_before_the_next_handler_starts(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let notes = Notes::default();
+    let client = cluster.client.clone();
+    let path = path(cluster, "a");
+    let first = {
+        let notes = notes.clone();
+        move |Change { retry, .. }: Change<Widget>| {
+            notes.add(format!("first {retry}"));
+            async { HandlerResult::Ok("rotated") }
+        }
+    };
+    let second = || {
+        let (notes, client, path) = (notes.clone(), client.clone(), path.clone());
+        move |Change { retry, status, .. }: Change<Widget>| {
+            let (notes, client, path) = (notes.clone(), client.clone(), path.clone());
+            async move {
+                let stored = http::Request::get(&path).body(Vec::new()).unwrap();
+                let stored: Value = client.request(stored).await?;
+                let success = record(&stored, "first")["success"].clone();
+                // The next attempt, and the next handler, see what the one before has come to.
+                notes.add(format!("second {retry} {success} {}", status["first"]));
+                if notes.all().len() == 2 {
+                    std::future::pending::<()>().await;
+                }
+                HandlerResult::Ok(())
+            }
+        }
+    };
+    let operator = || {
+        Operator::new("suite")
+            .settings(|settings| settings.queueing.exit_timeout = millis(100))
+            .resource(
+                Resource::of::<Widget>()
+                    .on_create("first", first.clone(), |o| o)
+                    .on_create("second", second(), |o| o),
+            )
+    };
+    let running = cluster.start(operator());
+    create(cluster, "a", json!({"size": 1})).await;
+    notes.wait_for(2).await;
+    // Killed while the second one runs: the first one is not called again; the second one was not counted (E-14).
+    drop(running);
+    tokio::time::sleep(secs(2)).await;
+    let running = cluster.start(operator());
+    cluster.wait(&path, handled).await;
+    running.stop().await;
+    let stored = r#"second 0 true "rotated""#;
+    assert_eq!(notes.all(), ["first 0", stored, stored]);
+}
+
+// E-12, E-5: both for the handler's own delay and for the operator's backoff.
+async fn zero_delays_are_retried_in_the_next_cycle(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let notes = Notes::default();
+    let handler = {
+        let notes = notes.clone();
+        move |Change { retry, .. }: Change<Widget>| {
+            notes.add(retry.to_string());
+            async move {
+                match retry {
+                    0 => Err(Temporary::soon("at once").into()),
+                    1 => Err(Temporary::after(secs(0), "at once").into()),
+                    2 => Err(anyhow::anyhow!("at once")),
+                    _ => HandlerResult::Ok(()),
+                }
+            }
+        }
+    };
+    let operator = cluster.start(
+        Operator::new("suite")
+            .settings(|settings| settings.execution.default_backoff = secs(0))
+            .resource(Resource::of::<Widget>().on_create("made", handler, |o| o)),
+    );
+    create(cluster, "a", json!({"size": 1})).await;
+    cluster.wait(&path(cluster, "a"), handled).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["0", "1", "2", "3"]);
+}
+
+// E-13, E-2: an error is said and forgotten; nobody else minds.
+async fn raw_events_are_never_retried(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let notes = Notes::default();
+    let seen = {
+        let notes = notes.clone();
+        move |Event { retry, body, .. }: Event<Widget>| {
+            let version = body.resource_version().unwrap_or_default().to_owned();
+            notes.add(format!("{retry} {version}"));
+            let count = notes.all().len();
+            async move {
+                Err(match count % 3 {
+                    0 => Permanent::new("never").into(),
+                    1 => Temporary::after(millis(100), "not yet").into(),
+                    _ => anyhow::anyhow!("whatever"),
+                }) as HandlerResult
+            }
+        }
+    };
+    let made = |_: Change<Widget>| async { HandlerResult::Ok(1) };
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::of::<Widget>().on_event("seen", seen, |o| o).on_create(
+            "made",
+            made,
+            |o| o,
+        )),
+    );
+    create(cluster, "a", json!({"size": 1})).await;
+    let path = path(cluster, "a");
+    cluster
+        .wait(&path, |object| handled(object) && object["status"]["made"] == 1)
+        .await;
+    cluster.patch(&path, &json!({"spec": {"size": 2}})).await;
+    let all = notes.wait_for(3).await;
+    tokio::time::sleep(secs(1)).await;
+    operator.stop().await;
+    let each: std::collections::BTreeSet<&String> = all.iter().collect();
+    assert_eq!(each.len(), all.len(), "each event once: {all:?}");
+    assert!(all.iter().all(|note| note.starts_with("0 ")), "{all:?}");
+    let object = cluster.get(&path).await;
+    assert_eq!(record(&object, "seen"), Value::Null, "nothing is kept of it");
 }

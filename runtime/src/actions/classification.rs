@@ -39,6 +39,24 @@ mod tests {
     use super::*;
     use crate::structs::errors::OrRetry as _;
 
+    // E-1
+    #[test]
+    fn there_are_three_classes_and_a_temporary_error_waits_a_minute_unless_it_says_otherwise() {
+        let temporary = |delay: Option<u64>| Outcome::Temporary {
+            delay: delay.map(Duration::from_secs),
+            message: "busy".into(),
+        };
+        assert_eq!(classify(&Temporary::new("busy").into()), temporary(Some(60)));
+        let later = Temporary::after(Duration::from_secs(5), "busy");
+        assert_eq!(classify(&later.into()), temporary(Some(5)));
+        assert_eq!(classify(&Temporary::soon("busy").into()), temporary(None));
+        let message = String::from("busy");
+        assert_eq!(classify(&Permanent::new("busy").into()), Outcome::Permanent { message });
+        let message = String::from("busy");
+        assert_eq!(classify(&anyhow::anyhow!("busy")), Outcome::Arbitrary { message });
+    }
+
+    // E-1
     #[test]
     fn errors_keep_their_class_below_context() {
         let error = anyhow::Error::from(Permanent::new("reserved")).context("cannot provision");

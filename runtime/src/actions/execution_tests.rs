@@ -223,6 +223,26 @@ fn the_timeout_looks_ahead_at_the_wait_that_was_drawn() {
     assert!(matches!(verdict(0.5), Verdict::Failure(_)));
 }
 
+// E-4, E-5, E-12: the operator's own backoff, of zero.
+#[test]
+fn a_default_backoff_of_zero_delays_until_now() {
+    let defaults = Defaults {
+        errors: ErrorsMode::Temporary,
+        backoff: Duration::ZERO,
+    };
+    let (record, verdict) = conclude(
+        Record::fresh(start()),
+        arbitrary(),
+        &Limits::default(),
+        defaults,
+        moment(1.0),
+    );
+    assert_eq!(
+        (verdict, record.delayed),
+        (Verdict::Retry(Duration::ZERO), Some(after(1.0)))
+    );
+}
+
 // E-7
 #[test]
 fn retries_allow_exactly_so_many_calls_without_a_last_wait() {
