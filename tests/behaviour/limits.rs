@@ -209,11 +209,14 @@ async fn a_blocking_handler_waits_for_a_free_thread() {
     let operator = cluster.start(
         Operator::new("suite")
             .settings(|settings| settings.execution.max_workers = Some(1))
-            .resource(Resource::of::<Widget>().on_create("light", light, |o| o).on_create(
-                "work",
-                blocking(work),
-                |o| o.timeout(millis(500)),
-            )),
+            .resource(
+                Resource::of::<Widget>()
+                    .on_create("light", light, |o| o)
+                    .on_create("work", blocking(work.clone()), |o| o.label("hurry", ABSENT))
+                    .on_create("hurried", blocking(work), |o| {
+                        o.label("hurry", PRESENT).timeout(millis(500))
+                    }),
+            ),
     );
     create(&cluster, "first", json!({"size": 1})).await;
     notes.wait_for(1).await;

@@ -226,7 +226,7 @@ async fn a_success_is_stored_before_the_next_handler_starts(cluster: &Cluster) {
     assert_eq!(notes.all(), ["first 0", stored, stored]);
 }
 
-// E-12, E-5: both for the handler's own delay and for the operator's backoff.
+// E-12, E-5, S-1: both for the handler's own delay and for the operator's backoff.
 async fn zero_delays_are_retried_in_the_next_cycle(cluster: &Cluster) {
     widgets::install(cluster).await;
     let notes = Notes::default();

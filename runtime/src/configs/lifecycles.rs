@@ -43,9 +43,11 @@ impl<'a> Waiting<'a> {
     }
 }
 
+type Choose = dyn Fn(&[Waiting<'_>], &Body) -> Vec<usize> + Send + Sync;
+
 /// A function that chooses among waiting handlers.
 #[derive(Clone)]
-pub struct Choice(Arc<dyn Fn(&[Waiting<'_>], &Body) -> Vec<usize> + Send + Sync>);
+pub struct Choice(Arc<Choose>);
 
 impl Lifecycle {
     /// What this function chooses of the waiting handlers of an object (L-5).

@@ -193,7 +193,7 @@ impl StatusProgress {
 
     /// What Kopf's smart storage reads besides annotations (P-16).
     fn kopfs() -> Self {
-        Self::new(&KOPFS_FIELD).read_only(true)
+        Self::new(KOPFS_FIELD).read_only(true)
     }
 
     fn stored<'a>(&self, body: &'a Body, id: &str) -> Option<&'a Value> {

@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(settings.check(), Ok(()));
     }
 
-    // K-12, S-1
+    // K-12
     #[test]
     fn no_thread_at_all_is_refused_and_no_delays_are_accepted() {
         let mut settings = Settings::default();
