@@ -334,3 +334,7 @@ where
         .boxed()
     })
 }
+
+#[cfg(test)]
+#[path = "resource_tests.rs"]
+mod tests;

@@ -184,6 +184,25 @@ impl Filters {
         }
     }
 
+    /// Whether nothing is asked.
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self {
+            labels,
+            annotations,
+            value,
+            old,
+            new,
+            when,
+        } = self;
+        labels.is_empty()
+            && annotations.is_empty()
+            && value.is_none()
+            && old.is_none()
+            && new.is_none()
+            && when.is_empty()
+    }
+
     /// The labels and annotations as they are now, whatever the change (F-2, F-4).
     pub(crate) fn metadata(&self, body: &Body) -> Answer {
         for (stanza, word, criteria) in [

@@ -127,3 +127,12 @@ fn one_function_for_creation_and_for_a_field_is_two_handlers() {
     world.pass(60).settle();
     assert_eq!((world.called(), world.traces()), (vec!["slow create".into()], vec![]));
 }
+
+// H-7
+#[test]
+fn deletion_waits_for_delete_handlers_unless_they_are_optional() {
+    let step = |handlers: &[Handler]| World::new(handlers.to_vec()).plan(false).finalizer;
+    assert_eq!(step(&[delete("d")]), FinalizerStep::Add);
+    assert_eq!(step(&[optional(delete("d")), create("c")]), FinalizerStep::Keep);
+    assert_eq!(step(&[optional(delete("d")), delete("e")]), FinalizerStep::Add);
+}
