@@ -77,6 +77,11 @@ async fn values_before_and_after_choose_the_handlers(cluster: &Cluster) {
                 o.field("spec.size")
                     .when(grows)
                     .when(filters::all([kopf_runtime::Condition::from(is_small)]))
+            })
+            .on_update("shrunk", note("shrunk"), |o| {
+                o.field("spec.size").when(filters::cel(
+                    "oldObject != null && object.spec.size < oldObject.spec.size",
+                ))
             }),
     );
     let operator = cluster.start(operator);
@@ -107,6 +112,7 @@ async fn values_before_and_after_choose_the_handlers(cluster: &Cluster) {
             r#"repainted update: "red" to "blue""#,
             r#"repainted update: "blue" to "green""#,
             "grown update: 1 to 2",
+            "shrunk update: 2 to 1",
         ]
     );
 }

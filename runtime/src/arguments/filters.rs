@@ -204,7 +204,7 @@ pub struct Condition<K> {
 }
 
 impl<K> Condition<K> {
-    fn erased(erased: When) -> Self {
+    pub(super) fn erased(erased: When) -> Self {
         Self {
             erased,
             kind: PhantomData,
