@@ -126,6 +126,7 @@ mod tests {
         filters.when(&Asked {
             body: &body,
             spec: &spec,
+            memo: &spec,
             view,
         })
     }

@@ -286,9 +286,11 @@ mod tests {
 
     fn ask(condition: impl Into<Condition<Cart>>, body: &Body, view: Option<&View>) -> bool {
         let spec: Arc<dyn Any + Send + Sync> = parse_spec::<Cart>(body).unwrap();
+        let memo: Arc<dyn Any + Send + Sync> = Arc::new(());
         let asked = Asked {
             body,
             spec: &spec,
+            memo: &memo,
             view,
         };
         (condition.into().erased.ask)(&asked).unwrap()

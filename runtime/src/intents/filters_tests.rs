@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "tests read better so")]
+
 use serde_json::json;
 
 use super::*;
@@ -122,6 +124,7 @@ fn ask(when: When) -> Answer {
     filters.when(&Asked {
         body: &object(Value::Null, Value::Null),
         spec: &spec,
+        memo: &spec,
         view: None,
     })
 }
