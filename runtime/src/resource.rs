@@ -336,5 +336,4 @@ where
 }
 
 #[cfg(test)]
-#[path = "resource_tests.rs"]
 mod tests;
