@@ -49,7 +49,7 @@ fn handlers_of_all_kinds_are_called_in_the_order_of_their_registration() {
             turned.rotate_left(turn);
             let ids: Vec<String> = turned.iter().map(|handler| handler.id.clone()).collect();
             let mut world = World::settled(turned);
-            world.lifecycle = lifecycle;
+            world.lifecycle = lifecycle.clone();
             world.edit(x(2)).restart().settle();
             let called: Vec<String> = world.calls.into_iter().map(|made| made.id).collect();
             assert_eq!(called, ids);
