@@ -25,7 +25,7 @@ fn projects_of_all_specs_are_clean() {
         .map(|entry| entry.unwrap().path())
         .collect();
     specs.sort();
-    assert!(specs.len() >= 4);
+    assert!(specs.len() >= 9);
     for spec in specs {
         check(&Project::of(&read(spec)));
     }

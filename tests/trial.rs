@@ -126,7 +126,7 @@ fn edits_and_the_deletion_reach_their_handlers() {
     tried.says(&[
         "Bucket default/reports",
         "create",
-        "provision    Handling create of Bucket reports",
+        "provision    Handling create of Bucket reports, retry 0",
         "status       provision: {endpoint: provision of reports is done}",
         "edit  {spec: {public: true}}",
         "reconfigure  Updated Bucket reports: change spec.public: false -> true",
@@ -134,7 +134,7 @@ fn edits_and_the_deletion_reach_their_handlers() {
         "edit  {spec: {quota: \"5Gi\"}}",
         "resize       Changed spec.quota of Bucket reports: Some(\"1Gi\") to Some(\"5Gi\")",
         "delete",
-        "release      Deleting Bucket reports",
+        "release      Deleting Bucket reports, retry 0",
         "object       is gone",
         "✓ done: 1 object, 6 handler calls, no failures",
     ]);
@@ -168,6 +168,61 @@ fn timers_are_waited_for() {
         "tidy_up  not waited for any longer: it is called again after 1m",
         "delete",
         "object   is gone",
+    ]);
+}
+
+#[test]
+fn filters_let_through_what_their_stubs_take() {
+    let tried = Tried::of(&mut command(Path::new("specs/05-filters.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "build       Created Shelf poetry",
+        "weld        Created Shelf poetry",
+        "edit  {spec: {books: 40}}",
+        "reinforce   Changed spec.books of Shelf poetry: Some(0) to Some(40)",
+        "✓ done: 1 object, 3 handler calls, no failures",
+    ]);
+    assert!(!tried.stdout.contains("move_books"), "its condition says no\n{tried}");
+}
+
+#[test]
+fn options_of_errors_and_results_reach_the_operator() {
+    let tried = Tried::of(&mut command(Path::new("specs/06-errors.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "deliver    Created Parcel gift, retry 0",
+        "✓ done: 1 object, 4 handler calls, no failures",
+    ]);
+    let tried = Tried::of(&mut command(Path::new("specs/07-results.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "find_flat: {street: find_flat of ada is done}",
+        "moved         Changed spec.rooms of Tenant ada: Some(2) to Some(3)",
+        "moved/spec.rooms: {}",
+    ]);
+}
+
+#[test]
+fn memos_are_made_for_the_operator_and_for_each_object() {
+    let tried = Tried::of(&mut command(Path::new("specs/08-memos.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "connect  Handling create of Call home, memo Connection",
+        "listen   Checking Call home, memo Connection",
+        "set_up   Created Desk window, memo Lines",
+    ]);
+}
+
+#[test]
+fn events_of_handlers_are_posted() {
+    let tried = Tried::of(&mut command(Path::new("specs/09-events.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "found    Created Town riverside",
+        "events",
+        "Normal  Created   Created Town riverside",
+        "Normal  Changed   Changed spec.people of Town riverside: Some(120) to Some(121)",
+        "Normal  Deleting  Deleting Town riverside",
     ]);
 }
 

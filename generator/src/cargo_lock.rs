@@ -57,6 +57,13 @@ impl CargoLock {
         self
     }
 
+    /// What a package depends on only with a feature that is off.
+    pub(crate) fn drop_dependency(&mut self, package: &str, dependency: &str) {
+        for package in self.packages.iter_mut().filter(|own| own.name == package) {
+            package.dependencies.retain(|name| bare(name) != dependency);
+        }
+    }
+
     /// Adds packages that are missing, and to packages of this project the dependencies that they lack.
     ///
     /// Gives the names of the added packages.

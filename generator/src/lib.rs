@@ -27,6 +27,7 @@ pub mod fileset;
 pub mod load;
 pub mod lock;
 pub mod lower;
+pub mod matching;
 pub mod model;
 mod naming;
 pub mod render;

@@ -8,6 +8,12 @@ pub(crate) const WIDTH: usize = 100;
 /// How wide several arguments of a call may be together.
 pub(crate) const CALL_WIDTH: usize = 60;
 
+/// How wide the fields of a struct may be together to stand on one line in a pattern.
+pub(crate) const PATTERN_WIDTH: usize = 18;
+
+/// The same with `, ..` behind them, so that the whole pattern stands on one line.
+pub(crate) const PATTERN_REST: usize = PATTERN_WIDTH - 4;
+
 /// One `use` item as rustfmt writes it; it leaves the last column free.
 pub(crate) fn use_line(module: &str, mut names: Vec<&str>) -> String {
     const ROOM: usize = WIDTH - 1;
@@ -33,7 +39,7 @@ pub(crate) fn use_line(module: &str, mut names: Vec<&str>) -> String {
 pub(crate) fn signature(indent: usize, name: &str, argument: &str, output: &str) -> String {
     let pad = " ".repeat(indent);
     let line = format!("{pad}{name}({argument}) {output} {{");
-    if line.len() <= WIDTH {
+    if line.len() <= WIDTH && !argument.contains('\n') {
         return line;
     }
     let output = wrapped(indent, 2, 2, output);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 use kopf_gen::lock::{self, Persistence};
+use kopf_gen::model::Operator;
 use kopf_gen::write;
 
 use super::{Status, output, project};
@@ -36,10 +37,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     output::diagnostics(&generated.warnings);
     let record = project::lock(folder)?;
     let persistence = project::persistence(&generated);
-    if let Some(before) = record
-        .as_ref()
-        .map(|record| &record.persistence)
-        .filter(|before| **before != persistence)
+    if let Some(before) = record.as_ref().map(|record| &record.persistence)
+        && *before != persistence
+        && !is_former(before, &generated.operator)
     {
         refuse_move(before, &persistence);
         return Ok(Status::Invalid);
@@ -78,6 +78,12 @@ fn shown(folder: &Path) -> String {
     }
 }
 
+/// Whether the operator takes over from what stood in the spec before.
+fn is_former(before: &Persistence, operator: &Operator) -> bool {
+    let mut formerly = operator.persistence.formerly.iter();
+    formerly.any(|former| former.prefix == before.prefix && former.finalizer == before.finalizer)
+}
+
 fn refuse_move(before: &Persistence, after: &Persistence) {
     output::refuse(
         "settings.persistence has changed, so that every object would be handled as new and keep the old finalizer",
@@ -89,8 +95,14 @@ fn refuse_move(before: &Persistence, after: &Persistence) {
     for (key, before, after) in values.into_iter().filter(|(_, before, after)| before != after) {
         output::tell(&format!("  {key} {before} is now {after}"));
     }
+    if before.prefix == after.prefix {
+        output::tell(&format!("put the old value back into {}", project::SPEC));
+        return;
+    }
     output::tell(&format!(
-        "put the old value back into {}; moving over with `formerly` is not supported yet",
+        "put the old value back into {}, or let the operator take over what it finds under the old names:",
         project::SPEC
     ));
+    let Persistence { prefix, finalizer } = before;
+    output::tell(&format!("  formerly: [{{prefix: {prefix}, finalizer: {finalizer}}}]"));
 }

@@ -72,6 +72,12 @@ codes! {
     UnknownBuiltin = "KG047", "A resource without `spec` is a kind that Kubernetes serves.";
     NotForBuiltins = "KG048", "Built-in kinds keep the names and schemas they have.";
     Sample = "KG049", "A sample is an object that the API server accepts.";
+    Condition = "KG050", "`when` is one condition, or says how several go together.";
+    Cel = "KG051", "A CEL condition is an expression over `object` and `oldObject`.";
+    Environment = "KG052", "A variable has the name of one.";
+    Memo = "KG053", "A memo is the path of a Rust type.";
+    Storage = "KG054", "State is kept where objects have room for it.";
+    RunsTwice = "KG055", "A function is called once for one change.";
     Group = "KG101", "A group is a DNS subdomain with a dot.";
     ResourceName = "KG102", "Names of a kind are DNS labels.";
     ListKind = "KG103", "The list kind differs from the kind.";

@@ -8,7 +8,7 @@ impl Document {
     #[must_use]
     pub fn with_persistence(&self, prefix: &str, finalizer: &str) -> String {
         let text = self.text();
-        let persistence = &self.spec.persistence;
+        let persistence = &self.spec.settings.persistence;
         let mut pairs = Vec::new();
         if persistence.prefix.is_none() {
             pairs.push(("prefix", scalar(prefix)));

@@ -1,13 +1,15 @@
 //! Entries of `handlers` and `timers`.
 
+use std::time::Duration;
+
+use super::environment::{option, option_of};
 use super::field::field;
-use super::keys::{BACKOFF, CRITERION, HANDLER, INITIAL_DELAY, Keys, TIMER};
-use super::reader::{
-    Faults, any_mapping, boolean, choice, count, duration, is_empty, mapping, missing, sequence, text,
-};
-use crate::diagnostic::{Code, Diagnostic, Span, not_supported_yet, wrong_type};
-use crate::model::Criterion;
-use crate::spec::{CriterionSpec, EntrySpec, HandlerSpec, Mapping, Node, Spanned, TimerSpec};
+use super::filters::filters;
+use super::keys::{BACKOFF, HANDLER, INITIAL_DELAY, TIMER};
+use super::reader::{Faults, boolean, choice, count, duration, mapping, missing, sequence, text};
+use crate::diagnostic::{Code, Diagnostic, Span, wrong_type};
+use crate::model::{Backoff, ErrorsMode};
+use crate::spec::{EntrySpec, HandlerSpec, Mapping, Node, Reading, Scalar, Spanned, TimerSpec};
 
 const HANDLER_TYPES: &[&str] = &["create", "update", "delete", "resume", "field", "event"];
 
@@ -36,6 +38,8 @@ fn handler(node: &Node, faults: &mut Faults) -> Option<HandlerSpec> {
     };
     Some(HandlerSpec {
         types,
+        deleted: option(keys, "deleted", boolean, faults),
+        covers_downtime: option(keys, "coversDowntime", boolean, faults),
         entry: entry(node, keys, "the handler", faults)?,
     })
 }
@@ -71,24 +75,25 @@ fn handler_types(node: &Node, faults: &mut Faults) -> Vec<Spanned<String>> {
 
 fn timer(node: &Node, faults: &mut Faults) -> Option<TimerSpec> {
     let keys = mapping(node, &TIMER, faults)?;
-    let initial_delay = plain_duration(keys, "initialDelay", &INITIAL_DELAY, faults);
-    let interval = keys
-        .get("interval")
-        .and_then(|node| duration(node, "`interval`", faults));
-    if let Some(interval) = interval.as_ref().filter(|interval| interval.value.is_zero()) {
-        faults.push(Diagnostic::error(
-            Code::OutOfRange,
-            interval.span,
-            "`interval` must be more than 0",
-        ));
-    }
     Some(TimerSpec {
-        interval,
-        idle: keys.get("idle").and_then(|node| duration(node, "`idle`", faults)),
-        sharp: keys.get("sharp").and_then(|node| boolean(node, "`sharp`", faults)),
-        initial_delay,
+        interval: option(keys, "interval", interval, faults),
+        idle: option(keys, "idle", duration, faults),
+        sharp: option(keys, "sharp", boolean, faults),
+        initial_delay: option_of(keys, "initialDelay", &INITIAL_DELAY, duration, faults),
+        cancellation_backoff: option(keys, "cancellationBackoff", duration, faults),
+        cancellation_timeout: option(keys, "cancellationTimeout", duration, faults),
         entry: entry(node, keys, "the timer", faults)?,
     })
+}
+
+fn interval(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<Duration>> {
+    let interval = duration(node, what, faults)?;
+    if interval.value.is_zero() {
+        let message = format!("{what} must be more than 0");
+        faults.push(Diagnostic::error(Code::OutOfRange, interval.span, message));
+        return None;
+    }
+    Some(interval)
 }
 
 /// A whole entry may span many lines; its first key is enough to find it.
@@ -109,15 +114,16 @@ fn entry(node: &Node, keys: &Mapping, place: &str, faults: &mut Faults) -> Optio
         span: head(node),
         function: Spanned::new(String::new(), node.span),
         id: keys.get("id").and_then(|node| text(node, "`id`", faults)),
+        enabled: option(keys, "enabled", boolean, faults),
+        param: keys.get("param").map(|node| node.to_json(faults)),
         field: keys.get("field").and_then(|node| field_path(node, faults)),
-        retries: keys.get("retries").and_then(|node| count(node, "`retries`", faults)),
-        timeout: keys.get("timeout").and_then(|node| duration(node, "`timeout`", faults)),
-        backoff: plain_duration(keys, "backoff", &BACKOFF, faults),
-        errors: keys
-            .get("errors")
-            .and_then(|node| choice(node, "`errors`", &["temporary", "permanent", "ignored"], faults)),
-        labels: criteria(keys.get("labels"), "`labels`", faults),
-        annotations: criteria(keys.get("annotations"), "`annotations`", faults),
+        retries: option(keys, "retries", count, faults),
+        timeout: option(keys, "timeout", duration, faults),
+        backoff: backoff(keys, faults),
+        errors: option(keys, "errors", errors_mode, faults),
+        interrupt: option(keys, "interrupt", boolean, faults),
+        optional: option(keys, "optional", boolean, faults),
+        filters: filters(keys, faults),
         blocking: keys
             .get("blocking")
             .and_then(|node| boolean(node, "`blocking`", faults)),
@@ -131,24 +137,70 @@ fn entry(node: &Node, keys: &Mapping, place: &str, faults: &mut Faults) -> Optio
     })
 }
 
-/// A duration whose mapping form is not built yet.
-fn plain_duration(
-    keys: &Mapping,
-    key: &str,
-    forms: &Keys,
-    faults: &mut Faults,
-) -> Option<Spanned<std::time::Duration>> {
-    let node = keys.get(key)?;
-    if node.as_mapping().is_some() {
-        let before = faults.len();
-        mapping(node, forms, faults);
-        if faults.len() > before && faults[before..].iter().all(|fault| fault.code == Code::NotSupportedYet) {
-            faults.truncate(before);
-            faults.push(not_supported_yet(node.span, &format!("{key}: {{…}}")));
+/// One duration, a mapping that says how it grows, or a variable that says it.
+fn backoff(keys: &Mapping, faults: &mut Faults) -> Option<Spanned<Backoff>> {
+    let node = keys.get("backoff")?;
+    let inner = node.as_mapping();
+    let is_growing = inner.is_some_and(|inner| inner.get("env").is_none() && inner.get("default").is_none());
+    if !is_growing {
+        let option = option(keys, "backoff", duration, faults)?;
+        return Some(Spanned::new(Backoff::Fixed(option.value), option.span));
+    }
+    let keys = mapping(node, &BACKOFF, faults)?;
+    let mut needed = |key: &str| {
+        if let Some(node) = keys.get(key) {
+            return duration(node, &format!("`{key}`"), faults);
         }
+        let help = "write the first wait and the longest one: {initial: 1s, max: 5m}";
+        faults.push(missing(node.span, key, "`backoff`").help(help));
+        None
+    };
+    let (initial, max) = (needed("initial"), needed("max"));
+    let jitter = match keys.get("jitter") {
+        Some(node) => Some(part(node, faults)?),
+        None => None,
+    };
+    let (initial, max) = (initial?, max?);
+    if initial.value.is_zero() || initial.value > max.value {
+        let message = "`initial` must be more than 0 and at most `max`";
+        faults.push(Diagnostic::error(Code::OutOfRange, initial.span, message));
         return None;
     }
-    duration(node, &format!("`{key}`"), faults)
+    let growing = Backoff::Growing {
+        initial: initial.value,
+        max: max.value,
+        jitter,
+    };
+    Some(Spanned::new(growing, node.span))
+}
+
+/// A number between 0 and 1.
+fn part(node: &Node, faults: &mut Faults) -> Option<f64> {
+    let number = match node.as_scalar().map(Scalar::reading) {
+        Some(Reading::Float(number)) => number,
+        Some(Reading::Integer(number @ (0 | 1))) => f64::from(u8::from(number == 1)),
+        Some(Reading::Integer(_)) => f64::NAN,
+        _ => {
+            faults.push(wrong_type(node.span, "`jitter`", "a number", node.kind()));
+            return None;
+        }
+    };
+    if (0.0..=1.0).contains(&number) {
+        return Some(number);
+    }
+    let fault = Diagnostic::error(Code::OutOfRange, node.span, "`jitter` must be between 0 and 1");
+    faults.push(fault.help("it is the part of the wait that is random: 0.2"));
+    None
+}
+
+fn errors_mode(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<ErrorsMode>> {
+    let mode = choice(node, what, &["temporary", "permanent", "ignored"], faults)?;
+    let value = match mode.value.as_str() {
+        "permanent" => ErrorsMode::Permanent,
+        "ignored" => ErrorsMode::Ignored,
+        _ => ErrorsMode::Temporary,
+    };
+    Some(Spanned::new(value, mode.span))
 }
 
 fn field_path(node: &Node, faults: &mut Faults) -> Option<Spanned<Vec<String>>> {
@@ -170,52 +222,4 @@ fn field_path(node: &Node, faults: &mut Faults) -> Option<Spanned<Vec<String>>> 
         return None;
     }
     Some(Spanned::new(path, node.span))
-}
-
-fn criteria(node: Option<&Node>, what: &str, faults: &mut Faults) -> Vec<CriterionSpec> {
-    let Some(mapping) = node
-        .filter(|node| !is_empty(node))
-        .and_then(|node| any_mapping(node, what, faults))
-    else {
-        return Vec::new();
-    };
-    let mut criteria = Vec::new();
-    for entry in &mapping.entries {
-        if let Some(criterion) = criterion(&entry.value, &entry.key.value, faults) {
-            criteria.push(CriterionSpec {
-                key: entry.key.clone(),
-                criterion,
-                span: entry.value.span,
-            });
-        }
-    }
-    criteria
-}
-
-fn criterion(node: &Node, key: &str, faults: &mut Faults) -> Option<Criterion> {
-    if node.as_mapping().is_none() {
-        return text(node, &format!("`{key}`"), faults).map(|text| Criterion::Equals(text.value));
-    }
-    let before = faults.len();
-    let keys = mapping(node, &CRITERION, faults)?;
-    for (name, criterion) in [("present", Criterion::Present), ("absent", Criterion::Absent)] {
-        let Some(value) = keys.get(name) else { continue };
-        let flag = boolean(value, &format!("`{name}`"), faults)?;
-        if !flag.value || keys.entries.len() > 1 {
-            let message = format!("`{name}` stands alone and is true");
-            let help = "a condition is a text, {present: true} or {absent: true}";
-            faults.push(Diagnostic::error(Code::NotAChoice, node.span, message).help(help));
-            return None;
-        }
-        return Some(criterion);
-    }
-    if faults.len() == before {
-        faults.push(wrong_type(
-            node.span,
-            &format!("`{key}`"),
-            "a text, {present: true} or {absent: true}",
-            "empty",
-        ));
-    }
-    None
 }

@@ -21,10 +21,11 @@ pub(super) const TOP: Keys = Keys {
         "project",
         "peering",
         "settings",
+        "memo",
         "resources",
         "deploy",
     ],
-    later: &["watch", "admission", "memo", "activities", "permissions", "generate"],
+    later: &["watch", "admission", "activities", "permissions", "generate"],
     elsewhere: &[
         (
             "spec",
@@ -66,23 +67,78 @@ pub(super) const PEERING: Keys = Keys {
 
 pub(super) const SETTINGS: Keys = Keys {
     place: "`settings`",
-    now: &["persistence", "posting"],
-    later: &[
-        "process",
-        "watching",
-        "queueing",
-        "scanning",
-        "execution",
-        "background",
-        "networking",
-    ],
+    now: &["persistence", "posting", "execution", "queueing", "networking"],
+    later: &["process", "watching", "scanning", "background"],
     elsewhere: &[("peering", "the top level"), ("admission", "the top level")],
 };
 
 pub(super) const PERSISTENCE: Keys = Keys {
     place: "`settings.persistence`",
+    now: &["prefix", "finalizer", "progress", "diffbase", "formerly"],
+    later: &[],
+    elsewhere: &[],
+};
+
+pub(super) const STORAGE: Keys = Keys {
+    place: "a storage",
+    now: &["annotations", "status"],
+    later: &[],
+    elsewhere: &[],
+};
+
+pub(super) const PROGRESS_ANNOTATIONS: Keys = Keys {
+    place: "the `annotations` of a progress storage",
+    now: &["prefix", "v1"],
+    later: &[],
+    elsewhere: &[("key", "`diffbase`"), ("ignoredFields", "`diffbase`")],
+};
+
+pub(super) const PROGRESS_STATUS: Keys = Keys {
+    place: "the `status` of a progress storage",
+    now: &["field", "readOnly"],
+    later: &[],
+    elsewhere: &[("ignoredFields", "`diffbase`")],
+};
+
+pub(super) const DIFFBASE_ANNOTATIONS: Keys = Keys {
+    place: "the `annotations` of a diffbase storage",
+    now: &["prefix", "key", "ignoredFields", "v1"],
+    later: &[],
+    elsewhere: &[],
+};
+
+pub(super) const DIFFBASE_STATUS: Keys = Keys {
+    place: "the `status` of a diffbase storage",
+    now: &["field", "ignoredFields"],
+    later: &[],
+    elsewhere: &[("readOnly", "`progress`")],
+};
+
+pub(super) const FORMER: Keys = Keys {
+    place: "an item of `formerly`",
     now: &["prefix", "finalizer"],
-    later: &["progress", "diffbase", "formerly"],
+    later: &[],
+    elsewhere: &[],
+};
+
+pub(super) const EXECUTION: Keys = Keys {
+    place: "`settings.execution`",
+    now: &["defaultBackoff", "lifecycle", "maxWorkers"],
+    later: &[],
+    elsewhere: &[],
+};
+
+pub(super) const QUEUEING: Keys = Keys {
+    place: "`settings.queueing`",
+    now: &["errorDelays", "workerLimit", "exitTimeout"],
+    later: &["idleTimeout", "batchWindow"],
+    elsewhere: &[],
+};
+
+pub(super) const NETWORKING: Keys = Keys {
+    place: "`settings.networking`",
+    now: &["requestTimeout", "connectTimeout", "errorBackoffs", "enforceRetryAfter"],
+    later: &[],
     elsewhere: &[],
 };
 
@@ -147,6 +203,7 @@ pub(super) const RESOURCE: Keys = Keys {
         "preserveUnknownFields",
         "handlers",
         "timers",
+        "memo",
         "samples",
     ],
     later: &[
@@ -164,7 +221,6 @@ pub(super) const RESOURCE: Keys = Keys {
         "scale",
         "deprecated",
         "conversion",
-        "memo",
         "daemons",
         "indexes",
         "webhooks",
@@ -188,47 +244,41 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "preserveUnknownFields",
 ];
 
-const ENTRY_LATER: &[&str] = &[
-    "param",
-    "when",
-    "value",
-    "old",
-    "new",
-    "deleted",
-    "coversDowntime",
-    "optional",
-    "forEach",
-    "untyped",
-    "renamedFrom",
-    "enabled",
-    "interrupt",
-];
-
 pub(super) const HANDLER: Keys = Keys {
     place: "a handler",
     now: &[
         "type",
         "fn",
         "id",
+        "enabled",
+        "param",
         "retries",
         "timeout",
+        "interrupt",
         "backoff",
         "errors",
         "field",
+        "value",
+        "old",
+        "new",
         "labels",
         "annotations",
+        "when",
+        "optional",
+        "deleted",
+        "coversDowntime",
         "blocking",
         "returns",
     ],
-    later: ENTRY_LATER,
+    later: &["forEach", "untyped", "renamedFrom"],
     elsewhere: &[
         ("interval", "`timers`"),
         ("idle", "`timers`"),
         ("sharp", "`timers`"),
         ("initialDelay", "`timers`"),
         ("onPermanent", "`timers`"),
-        ("cancellationBackoff", "`daemons`"),
-        ("cancellationTimeout", "`daemons`"),
+        ("cancellationBackoff", "`timers` and `daemons`"),
+        ("cancellationTimeout", "`timers` and `daemons`"),
         ("operations", "`webhooks`"),
     ],
 };
@@ -238,59 +288,84 @@ pub(super) const TIMER: Keys = Keys {
     now: &[
         "fn",
         "id",
+        "enabled",
+        "param",
         "interval",
         "idle",
         "sharp",
         "initialDelay",
         "retries",
         "timeout",
+        "interrupt",
         "backoff",
         "errors",
         "field",
+        "value",
         "labels",
         "annotations",
+        "when",
+        "optional",
+        "cancellationBackoff",
+        "cancellationTimeout",
         "blocking",
         "returns",
     ],
-    later: &[
-        "param",
-        "when",
-        "value",
-        "optional",
-        "untyped",
-        "renamedFrom",
-        "enabled",
-        "interrupt",
-        "onPermanent",
-        "cancellationBackoff",
-        "cancellationTimeout",
-    ],
+    later: &["untyped", "renamedFrom", "onPermanent"],
     elsewhere: &[
         ("type", "`handlers`"),
         ("old", "`handlers`"),
         ("new", "`handlers`"),
         ("deleted", "`handlers`"),
+        ("coversDowntime", "`handlers`"),
         ("cancellationPolling", "`daemons`"),
     ],
 };
 
 pub(super) const BACKOFF: Keys = Keys {
     place: "`backoff`",
-    now: &[],
-    later: &["initial", "max", "jitter", "env"],
+    now: &["initial", "max", "jitter"],
+    later: &[],
     elsewhere: &[],
 };
 
 pub(super) const INITIAL_DELAY: Keys = Keys {
     place: "`initialDelay`",
-    now: &[],
-    later: &["upTo", "fn", "env"],
+    now: &["env", "default"],
+    later: &["upTo", "fn"],
     elsewhere: &[],
 };
 
-pub(super) const CRITERION: Keys = Keys {
-    place: "a condition",
-    now: &["present", "absent"],
-    later: &["fn", "env"],
+pub(super) const ENVIRONMENT: Keys = Keys {
+    place: "a value from the environment",
+    now: &["env", "default"],
+    later: &[],
     elsewhere: &[],
+};
+
+/// Of labels and annotations.
+pub(super) const TEXT_CRITERION: Keys = Keys {
+    place: "a criterion of a label or an annotation",
+    now: &["present", "absent", "fn", "env", "default"],
+    later: &[],
+    elsewhere: &[],
+};
+
+/// Of fields.
+pub(super) const VALUE_CRITERION: Keys = Keys {
+    place: "a criterion of a field",
+    now: &["equals", "present", "absent", "fn"],
+    later: &[],
+    elsewhere: &[],
+};
+
+pub(super) const CONDITION: Keys = Keys {
+    place: "`when`",
+    now: &["fn", "cel", "all", "any", "none", "not"],
+    later: &[],
+    elsewhere: &[
+        ("labels", "the entry itself"),
+        ("annotations", "the entry itself"),
+        ("field", "the entry itself"),
+        ("value", "the entry itself"),
+    ],
 };

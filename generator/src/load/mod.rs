@@ -3,7 +3,9 @@
 mod comments;
 mod digest;
 mod edit;
+mod environment;
 mod field;
+mod filters;
 mod handler;
 mod keys;
 mod line;
@@ -11,6 +13,7 @@ mod operator;
 mod parse;
 mod reader;
 mod resource;
+mod settings;
 
 #[cfg(test)]
 mod tests;

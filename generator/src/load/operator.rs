@@ -1,13 +1,13 @@
 //! The top level.
 
-use super::keys::{DEPLOY, METADATA, PEERING, PERSISTENCE, POSTING, PROJECT, RUNTIME, SETTINGS, TOP};
+use super::keys::{DEPLOY, METADATA, PEERING, PROJECT, RUNTIME, TOP};
 use super::reader::{Faults, boolean, choice, duration, integer, is_empty, mapping, missing, sequence, text, text_map};
 use super::resource::resource;
+use super::settings::settings;
 use crate::diagnostic::{Code, Diagnostic, Span, wrong_type};
 use crate::model::RuntimeSource;
 use crate::spec::{
-    Deploy, Mapping, Metadata, Node, OperatorSpec, Peering, PeeringSpec, Persistence, Posting, Priority, Reading,
-    ResourceSpec,
+    Deploy, Mapping, Metadata, Node, OperatorSpec, Peering, PeeringSpec, Priority, Reading, ResourceSpec,
 };
 
 const API_VERSION: &str = "kopf-gen.dev/v1alpha1";
@@ -25,10 +25,11 @@ pub(super) fn operator(root: &Node, faults: &mut Faults) -> Option<OperatorSpec>
         faults.push(missing(start, "metadata", "the operator spec").help("write metadata: {name: my-operator}"));
         None
     };
-    let (persistence, posting) = keys
+    let settings = keys
         .get("settings")
-        .map(|node| settings(node, faults))
+        .and_then(|node| settings(node, faults))
         .unwrap_or_default();
+    let memo = keys.get("memo").and_then(|node| text(node, "`memo`", faults));
     let runtime = keys.get("project").and_then(|node| project(node, faults));
     let peering = keys
         .get("peering")
@@ -41,8 +42,8 @@ pub(super) fn operator(root: &Node, faults: &mut Faults) -> Option<OperatorSpec>
     Some(OperatorSpec {
         metadata: metadata?,
         runtime,
-        persistence,
-        posting,
+        settings,
+        memo,
         peering,
         deploy,
         resources,
@@ -81,34 +82,6 @@ fn metadata(node: &Node, faults: &mut Faults) -> Option<Metadata> {
         description,
         labels,
         annotations,
-    })
-}
-
-fn settings(node: &Node, faults: &mut Faults) -> (Persistence, Posting) {
-    let Some(keys) = mapping(node, &SETTINGS, faults) else {
-        return Default::default();
-    };
-    let persistence = keys.get("persistence").and_then(|node| persistence(node, faults));
-    let posting = keys.get("posting").and_then(|node| posting(node, faults));
-    (persistence.unwrap_or_default(), posting.unwrap_or_default())
-}
-
-fn persistence(node: &Node, faults: &mut Faults) -> Option<Persistence> {
-    let keys = mapping(node, &PERSISTENCE, faults)?;
-    Some(Persistence {
-        prefix: keys.get("prefix").and_then(|node| text(node, "`prefix`", faults)),
-        finalizer: keys.get("finalizer").and_then(|node| text(node, "`finalizer`", faults)),
-    })
-}
-
-fn posting(node: &Node, faults: &mut Faults) -> Option<Posting> {
-    let keys = mapping(node, &POSTING, faults)?;
-    Some(Posting {
-        enabled: keys.get("enabled").and_then(|node| boolean(node, "`enabled`", faults)),
-        loggers: keys.get("loggers").and_then(|node| boolean(node, "`loggers`", faults)),
-        level: keys
-            .get("level")
-            .and_then(|node| choice(node, "`level`", &["debug", "info", "warning", "error"], faults)),
     })
 }
 

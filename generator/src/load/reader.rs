@@ -79,19 +79,7 @@ pub(super) fn sequence<'n>(node: Option<&'n Node>, what: &str, faults: &mut Faul
     })
 }
 
-/// `{env: NAME, default: V}` may replace any scalar, later.
-fn is_from_environment(node: &Node, faults: &mut Faults) -> bool {
-    let env = node.as_mapping().is_some_and(|mapping| mapping.get("env").is_some());
-    if env {
-        faults.push(not_supported_yet(node.span, "{env: …}"));
-    }
-    env
-}
-
 pub(super) fn text(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<String>> {
-    if is_from_environment(node, faults) {
-        return None;
-    }
     node.to_text(what, faults).map(|text| Spanned::new(text, node.span))
 }
 
@@ -131,14 +119,12 @@ pub(super) fn text_map(node: Option<&Node>, what: &str, faults: &mut Faults) -> 
 
 pub(super) fn choice(node: &Node, what: &str, choices: &[&str], faults: &mut Faults) -> Option<Spanned<String>> {
     let Some(scalar) = node.as_scalar().filter(|_| !is_empty(node)) else {
-        if !is_from_environment(node, faults) {
-            faults.push(wrong_type(
-                node.span,
-                what,
-                &listed(choices.iter().copied()),
-                node.kind(),
-            ));
-        }
+        faults.push(wrong_type(
+            node.span,
+            what,
+            &listed(choices.iter().copied()),
+            node.kind(),
+        ));
         return None;
     };
     let text = Spanned::new(scalar.text.clone(), node.span);
@@ -165,9 +151,6 @@ fn scalar(node: &Node) -> Option<Reading> {
 }
 
 pub(super) fn boolean(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<bool>> {
-    if is_from_environment(node, faults) {
-        return None;
-    }
     if let Some(Reading::Boolean(boolean)) = scalar(node) {
         return Some(Spanned::new(boolean, node.span));
     }
@@ -188,9 +171,6 @@ pub(super) fn boolean(node: &Node, what: &str, faults: &mut Faults) -> Option<Sp
 }
 
 pub(super) fn integer(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<i64>> {
-    if is_from_environment(node, faults) {
-        return None;
-    }
     if let Some(Reading::Integer(integer)) = scalar(node) {
         return Some(Spanned::new(integer, node.span));
     }
@@ -214,9 +194,6 @@ pub(super) fn count(node: &Node, what: &str, faults: &mut Faults) -> Option<Span
 }
 
 pub(super) fn duration(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<Duration>> {
-    if is_from_environment(node, faults) {
-        return None;
-    }
     let parsed = match (&node.content, scalar(node)) {
         (_, Some(Reading::Integer(seconds))) => u64::try_from(seconds).ok().map(Duration::from_secs),
         (_, Some(Reading::Float(seconds))) => Duration::try_from_secs_f64(seconds).ok(),

@@ -37,6 +37,7 @@ pub(super) fn resource(node: &Node, faults: &mut Faults) -> Option<ResourceSpec>
             .and_then(|node| choice(node, "`preserveUnknownFields`", &["status", "all", "none"], faults)),
         handlers: handlers(keys.get("handlers"), faults),
         timers: timers(keys.get("timers"), faults),
+        memo: name("memo", faults),
         samples: sequence(keys.get("samples"), "`samples`", faults)
             .iter()
             .filter_map(|node| sample(node, faults))

@@ -70,7 +70,7 @@ fn persistence_finds_its_place_in_odd_layouts() {
     for text in odd {
         let written = edited(&text);
         let again = load("operator.yaml", &written).unwrap_or_else(|faults| panic!("{written}\n{faults}"));
-        let persistence = &again.spec.persistence;
+        let persistence = &again.spec.settings.persistence;
         assert!(
             persistence
                 .prefix

@@ -1,11 +1,11 @@
 //! Entries of `handlers` and `timers`.
 
-use super::operator::{check_key, check_label_value};
-use super::{Faults, functions};
+use super::options::plain;
+use super::{Faults, filters, functions, options};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{ChangeType, Criterion, ErrorsMode, Filters, Handler, HandlerType, Limits, Timer};
+use crate::model::{ChangeType, Configured, Handler, HandlerType, Timer};
 use crate::naming;
-use crate::spec::{CriterionSpec, EntrySpec, HandlerSpec, ResourceSpec, TimerSpec};
+use crate::spec::{EntrySpec, HandlerSpec, OptionSpec, ResourceSpec, Spanned, TimerSpec};
 
 pub(super) fn entries(spec: &ResourceSpec, builtin: bool, faults: &mut Faults) -> (Vec<Handler>, Vec<Timer>) {
     let handlers = spec
@@ -19,6 +19,7 @@ pub(super) fn entries(spec: &ResourceSpec, builtin: bool, faults: &mut Faults) -
         .map(|timer| self::timer(timer, builtin, faults))
         .collect();
     functions::check_ids(spec, faults);
+    functions::warn_of_repetition(spec, faults);
     (handlers, timers)
 }
 
@@ -36,31 +37,39 @@ pub(super) fn handler_type(name: &str) -> HandlerType {
 fn handlers(spec: &HandlerSpec, builtin: bool, faults: &mut Faults) -> Vec<Handler> {
     let entry = &spec.entry;
     check_entry(entry, faults);
-    let filters = filters(entry, faults);
+    options::check_handler(spec, faults);
+    let filters = filters::filters(entry, faults);
     let mut handlers = Vec::new();
     for name in &spec.types {
         let handler_type = handler_type(&name.value);
         match handler_type {
-            HandlerType::Event => check_event(entry, faults),
             HandlerType::Change(ChangeType::Field) if entry.field.is_none() => {
                 let message = "a handler of type `field` has no `field`";
                 let fault = Diagnostic::error(Code::MissingKey, name.span, message);
                 faults.push(fault.help("name the field to watch: field: spec.size"));
             }
-            HandlerType::Change(ChangeType::Delete) if builtin && is_unfiltered(entry) => {
+            HandlerType::Change(ChangeType::Delete) if builtin && marks_all(entry) => {
                 let message = "this delete handler puts a finalizer on every object of a built-in kind";
                 let fault = Diagnostic::warning(Code::MarksAllObjects, name.span, message);
-                faults.push(fault.help("pick the objects by `labels` or `annotations`"));
+                faults.push(fault.help(PICK_OBJECTS));
             }
-            HandlerType::Change(_) => {}
+            HandlerType::Change(_) | HandlerType::Event => {}
         }
+        let of = |change: ChangeType, option: &OptionSpec<bool>| {
+            plain(option).filter(|_| handler_type == HandlerType::Change(change))
+        };
         handlers.push(Handler {
             handler_type,
             function: entry.function.value.clone(),
             id: id(entry),
             field: entry.field.as_ref().map(|field| field.value.clone()),
-            limits: limits(entry),
+            limits: options::limits(entry),
             filters: filters.clone(),
+            enabled: plain(&entry.enabled),
+            param: entry.param.clone(),
+            optional: of(ChangeType::Delete, &entry.optional),
+            deleted: of(ChangeType::Resume, &spec.deleted),
+            covers_downtime: of(ChangeType::Resume, &spec.covers_downtime),
         });
     }
     handlers
@@ -74,26 +83,39 @@ fn timer(spec: &TimerSpec, builtin: bool, faults: &mut Faults) -> Timer {
         let fault = Diagnostic::error(Code::TimerWithoutClock, entry.function.span, message);
         faults.push(fault.help("write interval: 60s, or idle: 10m for one call after each pause"));
     }
-    if builtin && is_unfiltered(entry) {
+    if builtin && marks_all(entry) {
         let message = "this timer puts a finalizer on every object of a built-in kind";
         let fault = Diagnostic::warning(Code::MarksAllObjects, entry.function.span, message);
-        faults.push(fault.help("pick the objects by `labels` or `annotations`"));
+        faults.push(fault.help(PICK_OBJECTS));
     }
     Timer {
         function: entry.function.value.clone(),
         id: id(entry),
         field: entry.field.as_ref().map(|field| field.value.clone()),
-        interval: spec.interval.as_ref().map(|time| time.value),
-        idle: spec.idle.as_ref().map(|time| time.value),
-        sharp: spec.sharp.as_ref().is_some_and(|flag| flag.value),
-        initial_delay: spec.initial_delay.as_ref().map(|time| time.value),
-        limits: limits(entry),
-        filters: filters(entry, faults),
+        interval: plain(&spec.interval),
+        idle: plain(&spec.idle),
+        sharp: plain(&spec.sharp),
+        initial_delay: plain(&spec.initial_delay),
+        limits: options::limits(entry),
+        filters: filters::filters(entry, faults),
+        enabled: plain(&entry.enabled),
+        param: entry.param.clone(),
+        optional: plain(&entry.optional),
+        cancellation_backoff: plain(&spec.cancellation_backoff),
+        cancellation_timeout: plain(&spec.cancellation_timeout),
     }
 }
 
-fn is_unfiltered(entry: &EntrySpec) -> bool {
-    entry.labels.is_empty() && entry.annotations.is_empty() && entry.field.is_none()
+const PICK_OBJECTS: &str = "pick the objects by `labels`, `annotations` or `when`, or set `optional: true`";
+
+/// Whether it has a finalizer on every object.
+fn marks_all(entry: &EntrySpec) -> bool {
+    let filters = &entry.filters;
+    let is_unfiltered =
+        filters.labels.is_empty() && filters.annotations.is_empty() && filters.when.is_none() && entry.field.is_none();
+    let is_optional = plain(&entry.optional) == Some(Configured::Plain(true));
+    let is_off = plain(&entry.enabled) == Some(Configured::Plain(false));
+    is_unfiltered && !is_optional && !is_off
 }
 
 pub(super) fn id(entry: &EntrySpec) -> String {
@@ -116,18 +138,18 @@ fn is_id_part(part: &str) -> bool {
     part.starts_with(ends) && part.ends_with(ends) && part.chars().all(|c| ends(c) || matches!(c, '-' | '_' | '.'))
 }
 
-fn check_entry(entry: &EntrySpec, faults: &mut Faults) {
-    let function = &entry.function;
+pub(super) fn check_function(function: &Spanned<String>, faults: &mut Faults) {
     if let Some(message) = naming::function_fault(&function.value) {
         let snake = naming::snake_case(&function.value);
-        let mended = if naming::function_fault(&snake).is_none() {
-            Some(snake)
-        } else {
-            None
-        };
+        let mended = naming::function_fault(&snake).is_none().then_some(snake);
         let fault = Diagnostic::error(Code::FunctionName, function.span, message);
         faults.push(fault.maybe_help(mended.map(|name| format!("write {name}"))));
     }
+}
+
+fn check_entry(entry: &EntrySpec, faults: &mut Faults) {
+    let function = &entry.function;
+    check_function(function, faults);
     let id = entry.id.as_ref().unwrap_or(function);
     // The runtime shortens what is too long for a key of an annotation.
     let legal = id.value.len() <= ID_LENGTH && id.value.split('/').all(is_id_part);
@@ -142,60 +164,5 @@ fn check_entry(entry: &EntrySpec, faults: &mut Faults) {
             None => "give the entry an `id` that starts and ends with a letter or digit",
         };
         faults.push(Diagnostic::error(Code::HandlerId, id.span, message).help(help));
-    }
-}
-
-/// Raw events are handled once and forgotten.
-fn check_event(entry: &EntrySpec, faults: &mut Faults) {
-    let spans = [
-        ("retries", entry.retries.as_ref().map(|option| option.span)),
-        ("timeout", entry.timeout.as_ref().map(|option| option.span)),
-        ("backoff", entry.backoff.as_ref().map(|option| option.span)),
-        ("errors", entry.errors.as_ref().map(|option| option.span)),
-    ];
-    for (key, span) in spans {
-        let Some(span) = span else { continue };
-        let fault = Diagnostic::error(
-            Code::MisplacedOption,
-            span,
-            format!("`{key}` on a handler of type `event`"),
-        );
-        faults.push(fault.help("raw events are handled once and never retried: remove it"));
-    }
-}
-
-fn limits(entry: &EntrySpec) -> Limits {
-    Limits {
-        retries: entry.retries.as_ref().map(|count| count.value),
-        timeout: entry.timeout.as_ref().map(|time| time.value),
-        backoff: entry.backoff.as_ref().map(|time| time.value),
-        errors: entry.errors.as_ref().map(|mode| match mode.value.as_str() {
-            "permanent" => ErrorsMode::Permanent,
-            "ignored" => ErrorsMode::Ignored,
-            _ => ErrorsMode::Temporary,
-        }),
-    }
-}
-
-fn filters(entry: &EntrySpec, faults: &mut Faults) -> Filters {
-    for criterion in entry.labels.iter().chain(&entry.annotations) {
-        check_key(&criterion.key, faults);
-    }
-    for criterion in &entry.labels {
-        if let Criterion::Equals(value) = &criterion.criterion {
-            check_label_value(value, criterion.span, faults);
-        }
-    }
-    let sorted = |criteria: &[CriterionSpec]| {
-        let mut pairs: Vec<_> = criteria
-            .iter()
-            .map(|one| (one.key.value.clone(), one.criterion.clone()))
-            .collect();
-        pairs.sort_by(|a, b| a.0.cmp(&b.0));
-        pairs
-    };
-    Filters {
-        labels: sorted(&entry.labels),
-        annotations: sorted(&entry.annotations),
     }
 }

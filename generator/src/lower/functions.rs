@@ -4,7 +4,7 @@ use super::Faults;
 use super::entries::{full_id, handler_type};
 use super::results::Results;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Family, Function, HandlerType};
+use crate::model::{ChangeType, Criterion, Family, Function, HandlerType};
 use crate::spec::{EntrySpec, ResourceSpec};
 
 /// An entry with its family and the types that lead to it.
@@ -142,5 +142,30 @@ pub(super) fn check_ids(spec: &ResourceSpec, faults: &mut Faults) {
             let fault = Diagnostic::error(Code::DuplicateId, span, message);
             faults.push(fault.help("merge the two entries, or give one of them another `id`"));
         }
+    }
+}
+
+/// Creation is a change of every field, too: a function of both would run twice for it.
+pub(super) fn warn_of_repetition(spec: &ResourceSpec, faults: &mut Faults) {
+    let uses = uses(spec);
+    let is = |one: &Use<'_>, change| one.types.contains(&HandlerType::Change(change));
+    for field in uses.iter().filter(|one| is(one, ChangeType::Field)) {
+        let function = &field.entry.function;
+        let starts_absent = |one: &&Use<'_>| is(one, ChangeType::Create) && one.entry.function.value == function.value;
+        let needs_an_old_value = field
+            .entry
+            .filters
+            .old
+            .as_ref()
+            .is_some_and(|old| !matches!(old.value, Criterion::Absent | Criterion::By(_)));
+        if needs_an_old_value || !uses.iter().any(|one| starts_absent(&one)) {
+            continue;
+        }
+        let message = format!(
+            "`{}` runs twice when an object is created with this field",
+            function.value
+        );
+        let help = "creation changes every field, too: keep one of the two entries, or say old: {present: true} here";
+        faults.push(Diagnostic::warning(Code::RunsTwice, function.span, message).help(help));
     }
 }

@@ -1,12 +1,16 @@
 //! Spec to model, with all checks.
 
 mod builtins;
+mod cel;
 mod conformance;
 mod derivation;
 mod entries;
+mod filters;
 mod formats;
 mod functions;
+mod memos;
 mod operator;
+mod options;
 mod paths;
 mod patterns;
 mod re2;
@@ -15,6 +19,7 @@ mod results;
 mod sample_metadata;
 mod samples;
 mod schema;
+mod settings;
 #[cfg(test)]
 mod tests;
 

@@ -1,16 +1,13 @@
-//! The top level: names, settings, peering, deployment.
+//! The top level: names, peering, deployment.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Faults, resources};
+use super::{Faults, memos, resources, settings};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Deploy, Operator, Origin, Peering, Persistence, Posting, Resource, RuntimeSource};
+use crate::model::{Deploy, Operator, Peering, RuntimeSource};
 use crate::naming;
 use crate::spec::{self, OperatorSpec, PeeringSpec, Priority, Spanned, TextMap};
-
-/// Room for `/` and the longest name behind it that Kopf makes: 63 characters of the 253 that a key can have.
-const PREFIX_LENGTH: usize = 189;
 
 /// Probes; the Deployment, the network policy and the runtime agree on it.
 const HEALTH_PORT: u16 = 8081;
@@ -24,7 +21,9 @@ pub(super) fn operator(spec: &OperatorSpec, faults: &mut Faults) -> Option<Opera
     let labels = labels(&spec.metadata.labels, true, faults);
     let annotations = self::labels(&spec.metadata.annotations, false, faults);
     let resources = resources::resources(&spec.resources, faults);
-    let persistence = persistence(spec, &resources, faults);
+    let persistence = settings::persistence(spec, &resources, faults);
+    settings::check_room(&spec.settings.persistence, &resources, faults);
+    let memo = memos::memo(spec.memo.as_ref(), faults);
     let peering = peering(&spec.peering, &name.value, faults);
     let deploy = deploy(&spec.deploy, &name.value, faults);
     Some(Operator {
@@ -39,7 +38,9 @@ pub(super) fn operator(spec: &OperatorSpec, faults: &mut Faults) -> Option<Opera
         annotations,
         resources,
         persistence: persistence?,
-        posting: posting(&spec.posting),
+        posting: settings::posting(&spec.settings.posting),
+        settings: settings::others(&spec.settings),
+        memo,
         peering,
         deploy,
         runtime: spec.runtime.clone().unwrap_or(RuntimeSource::Vendored),
@@ -104,71 +105,6 @@ pub(super) fn check_label_value(value: &str, span: crate::diagnostic::Span, faul
         let message = format!("`{value}` is no value of a label");
         let help = "a value is at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends";
         faults.push(Diagnostic::error(Code::LabelOrAnnotation, span, message).help(help));
-    }
-}
-
-fn persistence(spec: &OperatorSpec, resources: &[Resource], faults: &mut Faults) -> Option<Persistence> {
-    let name = &spec.metadata.name;
-    let own = resources
-        .iter()
-        .find(|resource| matches!(resource.origin, Origin::Own(_)));
-    let (prefix, span) = match (&spec.persistence.prefix, own) {
-        (Some(prefix), _) => (prefix.value.clone(), prefix.span),
-        (None, Some(own)) => (format!("{}.{}", name.value, own.reference.group), name.span),
-        (None, None)
-            if faults
-                .iter()
-                .any(|fault| fault.severity == crate::diagnostic::Severity::Error) =>
-        {
-            return None;
-        }
-        (None, None) => {
-            let message = "`settings.persistence.prefix` is missing, and there is no own kind to derive it from";
-            let help = format!(
-                "write settings: {{persistence: {{prefix: {}.example.com}}}}, with a domain of yours",
-                name.value
-            );
-            faults.push(Diagnostic::error(Code::Persistence, name.span, message).help(help));
-            return None;
-        }
-    };
-    // A derived prefix is only as good as the names it is made of, which have faults of their own.
-    let good_group = own.is_some_and(|own| naming::is_dns_subdomain(&own.reference.group));
-    if spec.persistence.prefix.is_none() && !(good_group && naming::is_dns_1035_label(&name.value)) {
-        return None;
-    }
-    if !naming::is_dns_subdomain(&prefix) {
-        let message = format!("`{prefix}` is no prefix of an annotation: it must be a DNS subdomain");
-        faults.push(Diagnostic::error(Code::Persistence, span, message));
-    } else if prefix.len() > PREFIX_LENGTH {
-        let message = format!(
-            "the prefix `{prefix}` has {} characters, more than {PREFIX_LENGTH}",
-            prefix.len()
-        );
-        faults.push(
-            Diagnostic::error(Code::Persistence, span, message).help("set a shorter `settings.persistence.prefix`"),
-        );
-    }
-    let finalizer = spec.persistence.finalizer.as_ref();
-    if let Some(finalizer) =
-        finalizer.filter(|name| !name.value.contains('/') || !naming::is_qualified_name(&name.value))
-    {
-        let message = format!("`{}` is no name of a finalizer", finalizer.value);
-        let help = format!("a finalizer is domain/name, such as {prefix}/finalizer");
-        faults.push(Diagnostic::error(Code::Persistence, finalizer.span, message).help(help));
-    }
-    let finalizer = finalizer.map_or_else(|| format!("{prefix}/finalizer"), |name| name.value.clone());
-    Some(Persistence { prefix, finalizer })
-}
-
-fn posting(spec: &spec::Posting) -> Posting {
-    Posting {
-        enabled: spec.enabled.as_ref().is_none_or(|flag| flag.value),
-        loggers: spec.loggers.as_ref().is_some_and(|flag| flag.value),
-        level: spec
-            .level
-            .as_ref()
-            .map_or_else(|| "info".to_string(), |level| level.value.clone()),
     }
 }
 

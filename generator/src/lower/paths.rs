@@ -49,6 +49,12 @@ fn fault(path: &Spanned<Vec<String>>, own: Option<&OwnKind>) -> Option<Diagnosti
     Some(Diagnostic::error(Code::UnknownFieldPath, path.span, message).maybe_help(help))
 }
 
+/// Whether an object of this kind has room for something at a path that starts with `status`.
+pub(super) fn has_room(own: &OwnKind, path: &str) -> bool {
+    let keys: Vec<String> = path.split('.').skip(1).map(str::to_string).collect();
+    missing(&own.status, &keys, "status".to_string()).is_none()
+}
+
 struct Missing {
     parent: String,
     key: String,

@@ -1,7 +1,7 @@
 //! Kinds: own and built-in, their names, schemas and entries.
 
 use super::schema::{Lowering, Part, TypeNames, empty_object};
-use super::{Faults, builtins, entries, functions, paths, results, samples};
+use super::{Faults, builtins, entries, filters, functions, memos, paths, results, samples};
 use crate::diagnostic::{Code, Diagnostic, Span, did_you_mean, listed};
 use crate::model::{Origin, OwnKind, Preserve, Reference, Resource, Schema};
 use crate::naming;
@@ -32,6 +32,8 @@ fn resource(spec: &ResourceSpec, all: &[ResourceSpec], faults: &mut Faults) -> O
     let mut lowering = Lowering::new(&spec.types, &mut names, faults);
     let results = results::results(spec, &mut lowering);
     let functions = functions::functions(spec, &results, faults);
+    let filter_functions = filters::functions(spec, faults);
+    let memo = memos::memo(spec.memo.as_ref(), faults);
     let own = own.map(|mut own| {
         results::add_to_status(spec, &results, &mut own.status, faults);
         own
@@ -50,6 +52,8 @@ fn resource(spec: &ResourceSpec, all: &[ResourceSpec], faults: &mut Faults) -> O
         handlers,
         timers,
         functions,
+        filter_functions,
+        memo,
         samples,
     })
 }

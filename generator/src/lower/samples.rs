@@ -192,15 +192,26 @@ fn first_handler(spec: &ResourceSpec) -> Option<&EntrySpec> {
 
 /// Gives the object the labels, the annotations and the field that the handler asks for.
 fn fit(object: &mut Value, schema: &Map<String, Value>, entry: &EntrySpec) {
-    for (part, criteria) in [("labels", &entry.labels), ("annotations", &entry.annotations)] {
+    let filters = &entry.filters;
+    for (part, criteria) in [("labels", &filters.labels), ("annotations", &filters.annotations)] {
         for CriterionSpec { key, criterion, .. } in criteria {
-            let value = match criterion {
-                Criterion::Equals(text) => text.as_str(),
-                Criterion::Present => "example",
-                Criterion::Absent => continue,
+            object["metadata"][part][&key.value] = match criterion {
+                Criterion::Equals(text) => text.clone(),
+                Criterion::Environment {
+                    default: Some(text), ..
+                } => json!(text),
+                Criterion::Present | Criterion::By(_) => json!("example"),
+                Criterion::Absent | Criterion::Environment { default: None, .. } => continue,
             };
-            object["metadata"][part][&key.value] = json!(value);
         }
+    }
+    let wanted = filters
+        .value
+        .as_ref()
+        .or(filters.new.as_ref())
+        .map(|criterion| &criterion.value);
+    if wanted == Some(&Criterion::Absent) {
+        return;
     }
     let path: Vec<&str> = entry
         .field
@@ -209,9 +220,20 @@ fn fit(object: &mut Value, schema: &Map<String, Value>, entry: &EntrySpec) {
         .collect();
     match path.as_slice() {
         ["spec", inner @ ..] => {
-            let filled = with_field(schema, &object["spec"], inner);
-            if let Some(spec) = filled.filter(|spec| misfits(schema, spec).is_empty()) {
+            let fits = |spec: &Value| misfits(schema, spec).is_empty();
+            if let Some(spec) = with_field(schema, &object["spec"], inner).filter(fits) {
                 object["spec"] = spec;
+            }
+            if let Some(Criterion::Equals(value)) = wanted {
+                let keys = inner.iter().map(|key| key.replace('~', "~0").replace('/', "~1"));
+                let pointer = keys.fold(String::new(), |pointer, key| pointer + "/" + &key);
+                let mut spec = object["spec"].clone();
+                if let Some(place) = spec.pointer_mut(&pointer) {
+                    place.clone_from(value);
+                }
+                if fits(&spec) {
+                    object["spec"] = spec;
+                }
             }
         }
         ["metadata", part @ ("labels" | "annotations"), key] => {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::Schema;
+use serde_json::Value;
+
+use super::{Backoff, Filters, Optional, Schema, unset};
 
 /// An entry of `handlers`, with one type.
 #[derive(Clone, Debug)]
@@ -19,6 +21,24 @@ pub struct Handler {
     pub limits: Limits,
     /// Which objects it is for.
     pub filters: Filters,
+    /// False: it is not registered.
+    pub enabled: Optional<bool>,
+    /// What the function gets as `param`.
+    pub param: Option<Value>,
+    /// On delete handlers: no finalizer is set for it.
+    pub optional: Optional<bool>,
+    /// On resume handlers: also objects that are being deleted.
+    pub deleted: Optional<bool>,
+    /// On resume handlers: also objects created while the operator was away.
+    pub covers_downtime: Optional<bool>,
+}
+
+impl Handler {
+    /// Whether it is registered, as long as nobody sets a variable.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        unset(&self.enabled) != Some(false)
+    }
 }
 
 /// The decorator that a handler stands for.
@@ -55,30 +75,50 @@ pub struct Timer {
     /// As in handlers: a filter here.
     pub field: Option<Vec<String>>,
     /// Time between two calls.
-    pub interval: Option<Duration>,
+    pub interval: Optional<Duration>,
     /// How long the object must have been left alone.
-    pub idle: Option<Duration>,
+    pub idle: Optional<Duration>,
     /// Aligned to the start of the last call, not to its end.
-    pub sharp: bool,
+    pub sharp: Optional<bool>,
     /// Before the first call.
-    pub initial_delay: Option<Duration>,
+    pub initial_delay: Optional<Duration>,
     /// Error options.
     pub limits: Limits,
     /// Which objects it is for.
     pub filters: Filters,
+    /// False: it is not registered.
+    pub enabled: Optional<bool>,
+    /// What the function gets as `param`.
+    pub param: Option<Value>,
+    /// No finalizer is set for it.
+    pub optional: Optional<bool>,
+    /// How long a running call may go on after it was told to end, before it is interrupted.
+    pub cancellation_backoff: Optional<Duration>,
+    /// How long the deletion waits for an interrupted call.
+    pub cancellation_timeout: Optional<Duration>,
 }
 
-/// `retries`, `timeout`, `backoff`, `errors`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+impl Timer {
+    /// Whether it is registered, as long as nobody sets a variable.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        unset(&self.enabled) != Some(false)
+    }
+}
+
+/// `retries`, `timeout`, `backoff`, `errors`, `interrupt`.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Attempts in all.
-    pub retries: Option<u32>,
+    pub retries: Optional<u32>,
     /// Over all attempts.
-    pub timeout: Option<Duration>,
+    pub timeout: Optional<Duration>,
     /// After an arbitrary error.
-    pub backoff: Option<Duration>,
+    pub backoff: Option<Backoff>,
     /// What an arbitrary error means.
-    pub errors: Option<ErrorsMode>,
+    pub errors: Optional<ErrorsMode>,
+    /// False: the timeout does not end a running async function.
+    pub interrupt: Optional<bool>,
 }
 
 /// What an arbitrary error means.
@@ -90,26 +130,6 @@ pub enum ErrorsMode {
     Permanent,
     /// Counts as success.
     Ignored,
-}
-
-/// `labels` and `annotations`, sorted by key.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filters {
-    /// On `metadata.labels`.
-    pub labels: Vec<(String, Criterion)>,
-    /// On `metadata.annotations`.
-    pub annotations: Vec<(String, Criterion)>,
-}
-
-/// What a label or an annotation must be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Criterion {
-    /// Exactly this text.
-    Equals(String),
-    /// Any value.
-    Present,
-    /// None.
-    Absent,
 }
 
 /// The argument struct of a function.

@@ -3,12 +3,20 @@
 //! No option is undecided here: names are allotted, defaults are filled in, and every check has passed.
 //! Text is as it goes into the output (`greetings`, `demo.example.com`), identifiers are legal Rust.
 
+mod configured;
+mod filters;
 mod handler;
 mod openapi;
 mod schema;
+mod settings;
 
-pub use handler::{ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Timer};
+pub use configured::{Backoff, Configured, Optional, unset};
+pub use filters::{Condition, Criterion, FilterArgument, FilterFunction, Filters};
+pub use handler::{ChangeType, ErrorsMode, Family, Function, Handler, HandlerType, Limits, Timer};
 pub use schema::{Field, Fields, ObjectSchema, Presence, Scalar, Schema, Shape};
+pub use settings::{
+    DiffBaseStorage, Execution, Former, Networking, Persistence, Posting, ProgressStorage, Queueing, Settings,
+};
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,32 +42,16 @@ pub struct Operator {
     pub persistence: Persistence,
     /// What is posted as Kubernetes events.
     pub posting: Posting,
+    /// All other settings.
+    pub settings: Settings,
+    /// The type of the operator's memo.
+    pub memo: Option<Memo>,
     /// `None` for `peering: false`: a standalone operator.
     pub peering: Option<Peering>,
     /// Where it runs.
     pub deploy: Deploy,
     /// How the crate reaches the runtime library.
     pub runtime: RuntimeSource,
-}
-
-/// `settings.persistence`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Persistence {
-    /// Annotation prefix, such as `pgop.db.example.com`.
-    pub prefix: String,
-    /// The finalizer, such as `pgop.db.example.com/finalizer`.
-    pub finalizer: String,
-}
-
-/// `settings.posting`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posting {
-    /// Whether any Kubernetes event is posted.
-    pub enabled: bool,
-    /// Whether log records of the operator's crate become events on their object.
-    pub loggers: bool,
-    /// The least level: `debug`, `info`, `warning` or `error`.
-    pub level: String,
 }
 
 /// `peering`: until peering is served, it shapes manifests only.
@@ -118,6 +110,10 @@ pub struct Resource {
     pub timers: Vec<Timer>,
     /// The distinct functions behind the entries above, in order of first mention: one stub and one adaptor each.
     pub functions: Vec<Function>,
+    /// The distinct functions in their filters, likewise.
+    pub filter_functions: Vec<FilterFunction>,
+    /// The type of the notes on each object.
+    pub memo: Option<Memo>,
     /// Objects for `try`, the seeded test and `deploy/samples`; never empty for own kinds.
     pub samples: Vec<Sample>,
 }
@@ -197,4 +193,22 @@ pub struct Sample {
     pub object: Value,
     /// Merge patches that `try` and the seeded test send one after the other.
     pub then: Vec<Value>,
+}
+
+/// The Rust type of a memo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memo {
+    /// From the crate's root, or from another crate: `["state", "Operator"]`.
+    pub path: Vec<String>,
+    /// Whether the project itself defines it.
+    pub is_own: bool,
+}
+
+impl Memo {
+    /// How any file of the project may name it.
+    #[must_use]
+    pub fn rust(&self) -> String {
+        let root = if self.is_own { "crate::" } else { "" };
+        format!("{root}{}", self.path.join("::"))
+    }
 }

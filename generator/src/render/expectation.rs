@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::types;
-use crate::model::{ChangeType, Criterion, Filters, Handler, HandlerType, Operator, Origin, Resource, Sample, Timer};
+use crate::matching::{self, is_for};
+use crate::model::{ChangeType, Handler, HandlerType, Operator, Origin, Resource, Sample, Timer, unset};
 
 /// The test server waits for a minute; what comes later is not waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,7 +28,7 @@ pub(super) struct Expectation {
 pub(super) fn expectation(operator: &Operator, resource: &Resource, sample: &Sample) -> Expectation {
     let stored = |object: &Value| with_defaults(resource, object);
     let object = stored(&sample.object);
-    let is_recorded = is_watched(resource, &object, &object);
+    let is_recorded = matching::last_handled(operator).is_some() && is_watched(resource, &[&object]);
     let mut current = object.clone();
     let mut edits = Vec::new();
     for patch in sample.then.iter().filter(|_| is_recorded) {
@@ -38,7 +39,7 @@ pub(super) fn expectation(operator: &Operator, resource: &Resource, sample: &Sam
             continue;
         }
         // An object that is nobody's any more is never noted again.
-        if !is_watched(resource, &current, &edited) {
+        if !is_watched(resource, &[&edited, &current]) {
             break;
         }
         edits.push(patch.clone());
@@ -66,10 +67,12 @@ fn first_result(resource: &Resource, object: &Value) -> Option<String> {
     };
     let is_created = |handler: &&Handler| {
         handler.handler_type == HandlerType::Change(ChangeType::Create)
+            && handler.is_enabled()
             && is_for(&handler.filters, handler.field.as_deref(), &[object])
     };
     let is_soon = |timer: &&Timer| {
-        timer.idle.max(timer.initial_delay).unwrap_or_default() <= PATIENCE
+        unset(&timer.idle).max(unset(&timer.initial_delay)).unwrap_or_default() <= PATIENCE
+            && timer.is_enabled()
             && is_for(&timer.filters, timer.field.as_deref(), &[object])
     };
     let handlers = resource.handlers.iter().filter(is_created);
@@ -80,34 +83,13 @@ fn first_result(resource: &Resource, object: &Value) -> Option<String> {
         .find_map(returns)
 }
 
-/// Whether any handler of changes is for the object as it was or as it is.
-fn is_watched(resource: &Resource, before: &Value, after: &Value) -> bool {
+/// Whether any handler of changes is for the object as it is or as it was.
+fn is_watched(resource: &Resource, sides: &[&Value]) -> bool {
     resource.handlers.iter().any(|handler| {
         matches!(handler.handler_type, HandlerType::Change(_))
-            && is_for(&handler.filters, handler.field.as_deref(), &[after, before])
+            && handler.is_enabled()
+            && is_for(&handler.filters, handler.field.as_deref(), sides)
     })
-}
-
-/// Filters are about the object as it is, the first one here; a field counts if any of them has it.
-fn is_for(filters: &Filters, field: Option<&[String]>, objects: &[&Value]) -> bool {
-    let metadata = objects.first().map_or(&Value::Null, |object| &object["metadata"]);
-    let holds = |criteria: &[(String, Criterion)], values: &Value| {
-        criteria
-            .iter()
-            .all(|(key, criterion)| match (criterion, values.get(key)) {
-                (Criterion::Equals(text), Some(value)) => value == text.as_str(),
-                (Criterion::Present, value) => value.is_some(),
-                (Criterion::Absent, value) => value.is_none(),
-                (Criterion::Equals(_), None) => false,
-            })
-    };
-    let has = |object: &&Value, path: &[String]| {
-        let value = path.iter().try_fold(*object, |value, key| value.get(key));
-        value.is_some_and(|value| !value.is_null())
-    };
-    holds(&filters.labels, &metadata["labels"])
-        && holds(&filters.annotations, &metadata["annotations"])
-        && field.is_none_or(|path| objects.iter().any(|object| has(object, path)))
 }
 
 /// What the operator compares of an object: neither status nor the system's metadata nor its own annotations.

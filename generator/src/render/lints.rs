@@ -41,6 +41,9 @@ fn complexity(rust: &Type, depth: usize) -> usize {
     sum
 }
 
+/// For text whose numbers may be taken for one of the constants of mathematics.
+pub(super) const ALLOW_CONSTANTS: &str = "#[allow(clippy::approx_constant, reason = \"the spec's own value\")]";
+
 /// For values which may be taken for one of the constants of mathematics.
 pub(super) fn allow_constants(value: &TokenStream) -> Option<TokenStream> {
     let allow = || quote!(#[allow(clippy::approx_constant, reason = "the spec's own value")]);

@@ -1,16 +1,21 @@
 //! The model as files.
 
+mod about;
 mod docs;
 mod expectation;
 mod handlers;
 mod lints;
 mod manifests;
+mod memos;
 mod operator_test;
+mod options;
 mod project;
 mod registry;
 mod result;
 mod rust;
 mod scope;
+mod settings;
+mod stubs;
 mod types;
 mod vendor;
 mod yaml;
@@ -25,9 +30,15 @@ pub fn render(operator: &Operator) -> FileSet {
     files.add(Class::Generated, "src/generated/mod.rs", registry::render(operator));
     for resource in &operator.resources {
         let path = format!("src/generated/{}.rs", resource.module);
-        files.add_owned(Class::Generated, path, types::render(resource), &owner(resource));
+        files.add_owned(
+            Class::Generated,
+            path,
+            types::render(operator, resource),
+            &owner(resource),
+        );
     }
     handlers::render(operator, &mut files);
+    memos::render(operator, &mut files);
     operator_test::render(operator, &mut files);
     manifests::render(operator, &mut files);
     // Last of the project's own: its dependencies follow from the files.

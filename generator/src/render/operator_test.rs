@@ -9,6 +9,7 @@ use super::expectation::expectation;
 use super::owner;
 use super::yaml::{Yaml, documents, map};
 use crate::fileset::{Class, FileSet};
+use crate::matching;
 use crate::model::{Operator, Resource};
 use crate::rustfmt::{WIDTH, version_order};
 use crate::template::fill;
@@ -66,13 +67,13 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
     uses.sort_by(|(a, _), (b, _)| version_order(a, b));
 
     let expected = expectation(operator, resource, &resource.samples[0]);
-    let prefix = &operator.persistence.prefix;
+    let last_handled = matching::last_handled(operator).unwrap_or_default();
     let values = Test {
         uses: uses.into_iter().map(|(_, line)| line).collect(),
         type_name: type_name.to_owned(),
         namespace: namespace(resource),
         is_recorded: expected.is_recorded,
-        last_handled: constant("LAST_HANDLED", &format!("{prefix}/last-handled-configuration")),
+        last_handled: constant("LAST_HANDLED", &last_handled),
         result: expected.result.map(|key| constant("RESULT", &key)),
         scene: scene(resource),
         edits: edits(&expected.edits),

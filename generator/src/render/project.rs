@@ -1,13 +1,15 @@
 //! The crate's own files: manifest, lock, entry points, Dockerfile, README.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use toml_edit::Value;
 
-use super::docs;
 use super::vendor::{workspace_package, workspace_version};
+use super::{docs, memos};
 use crate::cargo_lock::{CargoLock, Package};
 use crate::fileset::{Class, File, FileSet, Part};
-use crate::model::{Operator, Origin, Resource, RuntimeSource};
+use crate::model::{Condition, Operator, Origin, Resource, RuntimeSource};
 use crate::template::{embedded, fill};
 
 /// The package for which the embedded lock was made.
@@ -24,8 +26,9 @@ struct Manifest {
 }
 
 #[derive(Serialize)]
-struct Library {
+struct Sources {
     library: String,
+    modules: BTreeSet<String>,
     description: Vec<String>,
 }
 
@@ -57,14 +60,26 @@ struct ReadmeKind {
 pub(super) fn render(operator: &Operator, files: &mut FileSet) {
     let library = operator.crate_name.replace('-', "_");
     let about = description(operator);
-    let sources = Library {
+    let mut modules = memos::root_modules(operator);
+    modules.extend(["generated".to_owned(), "handlers".to_owned()]);
+    let sources = Sources {
         library,
+        modules,
         description: docs::lines(&about),
     };
-    files.add(Class::Seeded, "src/lib.rs", fill("src/lib.rs", &sources));
+    let memos = memos::root_modules(operator);
+    files.insert(
+        "src/lib.rs",
+        File {
+            contents: fill("src/lib.rs", &sources),
+            class: Class::Seeded,
+            owner: None,
+            parts: memos.into_iter().map(Part::Module).collect(),
+        },
+    );
     files.add(Class::Seeded, "src/main.rs", fill("src/main.rs", &sources));
 
-    let crates = Crates::used(files);
+    let crates = Crates::used(operator, files);
     files.add(Class::Merged, "Cargo.toml", manifest(operator, crates));
     files.insert(
         "Cargo.lock",
@@ -104,11 +119,13 @@ struct Crates {
     /// It reads YAML.
     serde_yaml: bool,
     /// The schemas of its kinds have rules, which the embedded API server checks only if it is built for that.
-    cel: bool,
+    rules: bool,
+    /// Its entries have CEL conditions, which the runtime evaluates only if it is built for that.
+    conditions: bool,
 }
 
 impl Crates {
-    fn used(files: &FileSet) -> Self {
+    fn used(operator: &Operator, files: &FileSet) -> Self {
         let mentions = |folder: &str, word: &str| {
             files
                 .iter()
@@ -119,9 +136,21 @@ impl Crates {
             serde_json: mentions("src/", "serde_json::"),
             tests: mentions("tests/", "serde_json::"),
             serde_yaml: mentions("tests/", "serde_yaml::"),
-            cel: mentions("deploy/crds/", "x-kubernetes-validations"),
+            rules: mentions("deploy/crds/", "x-kubernetes-validations"),
+            conditions: has_conditions(operator),
         }
     }
+}
+
+fn has_conditions(operator: &Operator) -> bool {
+    let handlers = operator.resources.iter().flat_map(|resource| &resource.handlers);
+    let timers = operator.resources.iter().flat_map(|resource| &resource.timers);
+    let filters = handlers
+        .map(|entry| &entry.filters)
+        .chain(timers.map(|entry| &entry.filters));
+    filters
+        .filter_map(|filters| filters.when.as_ref())
+        .any(Condition::has_cel)
 }
 
 fn manifest(operator: &Operator, crates: Crates) -> String {
@@ -133,7 +162,12 @@ fn manifest(operator: &Operator, crates: Crates) -> String {
         }
     };
     let serde_json = format!("serde_json = {}", quoted(&workspace_version("serde_json")));
-    let mut dependencies = vec![format!("kopf-runtime = {{ path = {} }}", quoted(&runtime))];
+    let features = |cel: bool| if cel { ", features = [\"cel\"]" } else { "" };
+    let mut dependencies = vec![format!(
+        "kopf-runtime = {{ path = {}{} }}",
+        quoted(&runtime),
+        features(crates.conditions)
+    )];
     if crates.serde {
         let version = quoted(&workspace_version("serde"));
         dependencies.push(format!("serde = {{ version = {version}, features = [\"derive\"] }}"));
@@ -143,10 +177,10 @@ fn manifest(operator: &Operator, crates: Crates) -> String {
     }
     dependencies.push(format!("tracing = {}", quoted(&workspace_version("tracing"))));
 
-    let features = if crates.cel { ", features = [\"cel\"]" } else { "" };
     let mut dev_dependencies = vec![format!(
-        "kopf-testserver = {{ path = {}{features} }}",
-        quoted(&testserver)
+        "kopf-testserver = {{ path = {}{} }}",
+        quoted(&testserver),
+        features(crates.rules)
     )];
     if crates.tests && !crates.serde_json {
         dev_dependencies.push(serde_json);
@@ -191,9 +225,19 @@ fn lock(operator: &Operator, crates: Crates) -> String {
         checksum: None,
         dependencies: dependencies.into_iter().map(str::to_owned).collect(),
     };
-    let tested = if crates.cel { "Cargo.cel.lock" } else { "Cargo.lock" };
-    let tested = embedded(&format!("templates/crate/{tested}"));
-    let tested = CargoLock::parse(tested).expect("the embedded lock is cargo's");
+    let name = if crates.rules || crates.conditions {
+        "Cargo.cel.lock"
+    } else {
+        "Cargo.lock"
+    };
+    let tested = embedded(&format!("templates/crate/{name}"));
+    let mut tested = CargoLock::parse(tested).expect("the embedded lock is cargo's");
+    // That lock is for both.
+    for (package, is_used) in [("kopf-runtime", crates.conditions), ("kopf-testserver", crates.rules)] {
+        if !is_used {
+            tested.drop_dependency(package, "kube-cel");
+        }
+    }
     tested.with_root(PLACEHOLDER, root).to_text()
 }
 

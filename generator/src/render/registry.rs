@@ -4,15 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::time::Duration;
 
-use super::lints::allow_complex_text;
+use super::lints::{ALLOW_CONSTANTS, allow_complex_text, allow_constants};
 use super::rust::generated_file;
 use super::scope::Scope;
-use super::{result, types};
+use super::settings::settings;
+use super::{memos, options, result, types};
 use crate::model::{
-    ChangeType, Criterion, ErrorsMode, Family, Filters, Function, Handler, HandlerType, Limits, Operator, Resource,
-    Timer,
+    ChangeType, Family, FilterArgument, FilterFunction, Function, Handler, HandlerType, Operator, Resource,
 };
 use crate::rustfmt::{WIDTH, signature, use_line};
 
@@ -34,7 +33,7 @@ pub(super) fn render(operator: &Operator) -> String {
     let functions: Vec<_> = operator
         .resources
         .iter()
-        .map(|resource| registry.resource(resource))
+        .map(|resource| registry.resource(operator, resource))
         .collect();
 
     let mut blocks: Vec<String> = registry.scope.uses().iter().map(|lines| lines.join("\n")).collect();
@@ -61,8 +60,14 @@ fn taken_names(operator: &Operator) -> BTreeSet<String> {
         .iter()
         .flat_map(|resource| &resource.functions)
         .map(|function| function.name.clone());
+    let filters = operator
+        .resources
+        .iter()
+        .flat_map(|resource| &resource.filter_functions)
+        .map(|function| function.name.clone());
     let modules = operator.resources.iter().map(|resource| resource.module.clone());
     functions
+        .chain(filters)
         .chain(modules)
         .chain(operator.resources.iter().flat_map(types::type_names))
         .collect()
@@ -118,8 +123,11 @@ impl Registry<'_> {
             operator.name
         )
         .expect(INTO_STRING);
+        if let Some(memo) = &operator.memo {
+            writeln!(text, "        .memo({}::default())", memo.rust()).expect(INTO_STRING);
+        }
         text.push_str("        .settings(|settings| {\n");
-        for setting in settings(operator) {
+        for setting in settings(operator, &mut self.scope) {
             writeln!(text, "            settings.{setting};").expect(INTO_STRING);
         }
         text.push_str("        })");
@@ -130,12 +138,15 @@ impl Registry<'_> {
         text
     }
 
-    fn resource(&mut self, resource: &Resource) -> String {
+    fn resource(&mut self, operator: &Operator, resource: &Resource) -> String {
         let kind = self.types.name(&resource.module, &resource.type_name);
         let resource_type = self.scope.runtime("Resource");
         let mut text = format!("fn {}() -> {resource_type}<{kind}> {{\n", function_name(resource));
         for function in &resource.functions {
             text.push_str(&self.adaptor(resource, function, &kind));
+        }
+        for function in &resource.filter_functions {
+            text.push_str(&self.filter(resource, function, &kind));
         }
         let mut calls = Vec::new();
         for handler in &resource.handlers {
@@ -146,12 +157,29 @@ impl Registry<'_> {
             calls.push(Call {
                 method: "timer",
                 arguments,
-                options: self.timer_options(timer),
+                options: options::of_timer(timer, &mut self.scope),
             });
         }
-        text.push_str(&chain(&format!("    {resource_type}::of::<{kind}>()"), &calls));
+        let scope = &mut self.scope;
+        let constructor = memos::constructor(operator, resource, &resource_type, &kind, &mut || {
+            scope.name("std::sync", "Arc")
+        });
+        text.push_str(&chain(&format!("    {constructor}"), &calls));
         text.push_str("\n}\n");
-        text
+        let allowed = text.parse().ok().and_then(|tokens| allow_constants(&tokens));
+        let allowed = allowed.map_or_else(String::new, |_| format!("{ALLOW_CONSTANTS}\n"));
+        allowed + &text
+    }
+
+    /// The same for a function that decides.
+    fn filter(&mut self, resource: &Resource, function: &FilterFunction, kind: &str) -> String {
+        let argument = match function.argument {
+            FilterArgument::Object => format!("{}<{kind}>", self.scope.runtime("Filter")),
+            FilterArgument::Value => self.scope.runtime("ValueFilter"),
+        };
+        let (name, module) = (&function.name, &resource.module);
+        let head = signature(4, &format!("fn {name}"), &format!("args: {argument}"), "-> bool");
+        format!("{head}\n        {}::{module}::{name}(args)\n    }}\n", self.handlers)
     }
 
     /// The function's exact signature, so that the compiler names the author's function where it differs.
@@ -198,72 +226,15 @@ impl Registry<'_> {
 
     fn handler(&mut self, resource: &Resource, handler: &Handler) -> Call {
         let mut arguments = vec![literal(&handler.id)];
-        let mut options = self.limits(&handler.limits);
-        let field = handler.field.as_deref().map(field_path);
         if handler.handler_type == HandlerType::Change(ChangeType::Field) {
-            arguments.extend(field);
-        } else {
-            options.extend(field.map(|field| format!(".field({field})")));
+            arguments.extend(handler.field.as_deref().map(options::field_path));
         }
         arguments.push(self.reference(resource, &handler.function));
-        options.extend(self.filters(&handler.filters));
         Call {
             method: method(handler.handler_type),
             arguments,
-            options,
+            options: options::of_handler(handler, &mut self.scope),
         }
-    }
-
-    fn timer_options(&mut self, timer: &Timer) -> Vec<String> {
-        let mut options = Vec::new();
-        options.extend(self.duration_option("interval", timer.interval));
-        options.extend(self.duration_option("idle", timer.idle));
-        options.extend(timer.sharp.then(|| ".sharp(true)".to_owned()));
-        options.extend(self.duration_option("initial_delay", timer.initial_delay));
-        options.extend(self.limits(&timer.limits));
-        options.extend(
-            timer
-                .field
-                .as_deref()
-                .map(|field| format!(".field({})", field_path(field))),
-        );
-        options.extend(self.filters(&timer.filters));
-        options
-    }
-
-    fn limits(&mut self, limits: &Limits) -> Vec<String> {
-        let mut options = Vec::new();
-        options.extend(limits.retries.map(|retries| format!(".retries({retries})")));
-        options.extend(self.duration_option("timeout", limits.timeout));
-        options.extend(self.duration_option("backoff", limits.backoff));
-        options.extend(limits.errors.map(|errors| {
-            let errors = match errors {
-                ErrorsMode::Temporary => "Temporary",
-                ErrorsMode::Permanent => "Permanent",
-                ErrorsMode::Ignored => "Ignored",
-            };
-            format!(".errors({}::{errors})", self.scope.runtime("ErrorsMode"))
-        }));
-        options
-    }
-
-    fn filters(&mut self, filters: &Filters) -> Vec<String> {
-        let labels = filters.labels.iter().map(|criterion| ("label", criterion));
-        let annotations = filters.annotations.iter().map(|criterion| ("annotation", criterion));
-        let options = labels.chain(annotations).map(|(method, (key, criterion))| {
-            let value = match criterion {
-                Criterion::Equals(text) => literal(text),
-                Criterion::Present => self.scope.runtime("PRESENT"),
-                Criterion::Absent => self.scope.runtime("ABSENT"),
-            };
-            format!(".{method}({}, {value})", literal(key))
-        });
-        options.collect()
-    }
-
-    fn duration_option(&mut self, option: &str, value: Option<Duration>) -> Option<String> {
-        let (unit, count) = in_largest_unit(value?);
-        Some(format!(".{option}({}({count}))", self.scope.runtime(unit)))
     }
 }
 
@@ -319,41 +290,8 @@ fn chain(start: &str, calls: &[Call]) -> String {
     }
 }
 
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     proc_macro2::Literal::string(text).to_string()
-}
-
-/// `millis` is the finest that the format knows.
-fn in_largest_unit(duration: Duration) -> (&'static str, u128) {
-    let millis = duration.as_millis();
-    let units = [("hours", 3_600_000), ("mins", 60_000), ("secs", 1000)];
-    match units
-        .into_iter()
-        .find(|(_, length)| millis > 0 && millis.is_multiple_of(*length))
-    {
-        Some((unit, length)) => (unit, millis / length),
-        None if millis == 0 => ("secs", 0),
-        None => ("millis", millis),
-    }
-}
-
-fn settings(operator: &Operator) -> Vec<String> {
-    let (persistence, posting) = (&operator.persistence, &operator.posting);
-    let mut settings = vec![
-        format!("persistence.prefix = {}.into()", literal(&persistence.prefix)),
-        format!("persistence.finalizer = {}.into()", literal(&persistence.finalizer)),
-    ];
-    settings.extend((!posting.enabled).then(|| "posting.enabled = false".to_owned()));
-    settings.extend(posting.loggers.then(|| "posting.loggers = true".to_owned()));
-    let level = match posting.level.as_str() {
-        "debug" => Some("DEBUG"),
-        "warning" => Some("WARN"),
-        "error" => Some("ERROR"),
-        // The runtime's default.
-        _ => None,
-    };
-    settings.extend(level.map(|level| format!("posting.level = tracing::Level::{level}")));
-    settings
 }
 
 /// The function of a kind's module; `operator` is that of the whole.
@@ -382,13 +320,4 @@ fn method(handler_type: HandlerType) -> &'static str {
         HandlerType::Change(ChangeType::Field) => "on_field",
         HandlerType::Event => "on_event",
     }
-}
-
-/// Dotted, or key by key where a key has a dot of its own.
-fn field_path(keys: &[String]) -> String {
-    if keys.iter().any(|key| key.contains('.')) {
-        let keys: Vec<_> = keys.iter().map(|key| literal(key)).collect();
-        return format!("[{}]", keys.join(", "));
-    }
-    literal(&keys.join("."))
 }

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::field::FieldSpec;
 use super::tree::Spanned;
 use crate::diagnostic::Span;
+use crate::model::{Backoff, Condition, Configured, Criterion, ErrorsMode, FilterArgument};
 
 /// Keys and texts with their places.
 pub(crate) type TextMap = Vec<(Spanned<String>, Spanned<String>)>;
@@ -18,34 +21,64 @@ pub(crate) struct EntrySpec {
     pub(crate) function: Spanned<String>,
     /// `id`.
     pub(crate) id: Option<Spanned<String>>,
+    /// `enabled`.
+    pub(crate) enabled: OptionSpec<bool>,
+    /// `param`.
+    pub(crate) param: Option<Value>,
     /// `field`, key by key.
     pub(crate) field: Option<Spanned<Vec<String>>>,
     /// `retries`.
-    pub(crate) retries: Option<Spanned<u32>>,
+    pub(crate) retries: OptionSpec<u32>,
     /// `timeout`.
-    pub(crate) timeout: Option<Spanned<Duration>>,
+    pub(crate) timeout: OptionSpec<Duration>,
     /// `backoff`.
-    pub(crate) backoff: Option<Spanned<Duration>>,
+    pub(crate) backoff: Option<Spanned<Backoff>>,
     /// `errors`.
-    pub(crate) errors: Option<Spanned<String>>,
-    /// `labels`.
-    pub(crate) labels: Vec<CriterionSpec>,
-    /// `annotations`.
-    pub(crate) annotations: Vec<CriterionSpec>,
+    pub(crate) errors: OptionSpec<ErrorsMode>,
+    /// `interrupt`.
+    pub(crate) interrupt: OptionSpec<bool>,
+    /// `optional`.
+    pub(crate) optional: OptionSpec<bool>,
+    /// All criteria.
+    pub(crate) filters: FiltersSpec,
     /// `blocking`.
     pub(crate) blocking: Option<Spanned<bool>>,
     /// `returns`.
     pub(crate) returns: Option<FieldSpec>,
 }
 
-/// A key of `labels` or `annotations` with its condition.
+/// An option that may come from the environment, with its place.
+pub(crate) type OptionSpec<T> = Option<Spanned<Configured<T>>>;
+
+/// The criteria of an entry.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FiltersSpec {
+    /// `labels`.
+    pub(crate) labels: Vec<CriterionSpec>,
+    /// `annotations`.
+    pub(crate) annotations: Vec<CriterionSpec>,
+    /// `value`.
+    pub(crate) value: Option<Spanned<Criterion>>,
+    /// `old`.
+    pub(crate) old: Option<Spanned<Criterion>>,
+    /// `new`.
+    pub(crate) new: Option<Spanned<Criterion>>,
+    /// `when`.
+    pub(crate) when: Option<Spanned<Condition>>,
+    /// The functions in all of them, in order of mention.
+    pub(crate) functions: Vec<(Spanned<String>, FilterArgument)>,
+    /// The CEL expressions in `when`, with the place of their first character if they stand in the file as they are.
+    pub(crate) expressions: Vec<(Spanned<String>, Option<usize>)>,
+}
+
+/// A key of `labels` or `annotations` with its criterion.
 #[derive(Clone, Debug)]
 pub(crate) struct CriterionSpec {
     /// The label or annotation.
     pub(crate) key: Spanned<String>,
-    /// The text, or `present` or `absent`.
-    pub(crate) criterion: crate::model::Criterion,
-    /// Where the condition stands.
+    /// What it must be.
+    pub(crate) criterion: Criterion,
+    /// Where the criterion stands.
     pub(crate) span: Span,
 }
 
@@ -54,6 +87,10 @@ pub(crate) struct CriterionSpec {
 pub(crate) struct HandlerSpec {
     /// `type`, one or several.
     pub(crate) types: Vec<Spanned<String>>,
+    /// `deleted`.
+    pub(crate) deleted: OptionSpec<bool>,
+    /// `coversDowntime`.
+    pub(crate) covers_downtime: OptionSpec<bool>,
     /// The rest.
     pub(crate) entry: EntrySpec,
 }
@@ -62,13 +99,17 @@ pub(crate) struct HandlerSpec {
 #[derive(Clone, Debug)]
 pub(crate) struct TimerSpec {
     /// `interval`.
-    pub(crate) interval: Option<Spanned<Duration>>,
+    pub(crate) interval: OptionSpec<Duration>,
     /// `idle`.
-    pub(crate) idle: Option<Spanned<Duration>>,
+    pub(crate) idle: OptionSpec<Duration>,
     /// `sharp`.
-    pub(crate) sharp: Option<Spanned<bool>>,
+    pub(crate) sharp: OptionSpec<bool>,
     /// `initialDelay`.
-    pub(crate) initial_delay: Option<Spanned<Duration>>,
+    pub(crate) initial_delay: OptionSpec<Duration>,
+    /// `cancellationBackoff`.
+    pub(crate) cancellation_backoff: OptionSpec<Duration>,
+    /// `cancellationTimeout`.
+    pub(crate) cancellation_timeout: OptionSpec<Duration>,
     /// The rest.
     pub(crate) entry: EntrySpec,
 }

@@ -5,13 +5,15 @@ mod handler;
 mod operator;
 mod resource;
 mod scalar;
+mod settings;
 mod tree;
 
 pub(crate) use field::{FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, OptionValue, TypeExpr, TypeForm};
-pub(crate) use handler::{CriterionSpec, EntrySpec, HandlerSpec, TextMap, TimerSpec};
-pub(crate) use operator::{Deploy, Metadata, OperatorSpec, Peering, PeeringSpec, Persistence, Posting, Priority};
+pub(crate) use handler::{CriterionSpec, EntrySpec, FiltersSpec, HandlerSpec, OptionSpec, TextMap, TimerSpec};
+pub(crate) use operator::{Deploy, Metadata, OperatorSpec, Peering, PeeringSpec, Priority};
 pub(crate) use resource::{ResourceSpec, SampleSpec};
 pub(crate) use scalar::Reading;
+pub(crate) use settings::{Execution, FormerSpec, Networking, Persistence, Posting, Queueing, Settings, StorageSpec};
 pub(crate) use tree::{Content, Entry, Mapping, Node, Scalar, Spanned};
 
 use std::sync::Arc;

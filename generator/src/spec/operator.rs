@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::handler::TextMap;
 use super::resource::ResourceSpec;
+use super::settings::Settings;
 use super::tree::Spanned;
 use crate::model::RuntimeSource;
 
@@ -14,10 +15,10 @@ pub(crate) struct OperatorSpec {
     pub(crate) metadata: Metadata,
     /// `project.runtime`.
     pub(crate) runtime: Option<RuntimeSource>,
-    /// `settings.persistence`.
-    pub(crate) persistence: Persistence,
-    /// `settings.posting`.
-    pub(crate) posting: Posting,
+    /// `settings`.
+    pub(crate) settings: Settings,
+    /// `memo`.
+    pub(crate) memo: Option<Spanned<String>>,
     /// `peering`.
     pub(crate) peering: PeeringSpec,
     /// `deploy`.
@@ -37,26 +38,6 @@ pub(crate) struct Metadata {
     pub(crate) labels: TextMap,
     /// `annotations`.
     pub(crate) annotations: TextMap,
-}
-
-/// `settings.persistence`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Persistence {
-    /// `prefix`.
-    pub(crate) prefix: Option<Spanned<String>>,
-    /// `finalizer`.
-    pub(crate) finalizer: Option<Spanned<String>>,
-}
-
-/// `settings.posting`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Posting {
-    /// `enabled`.
-    pub(crate) enabled: Option<Spanned<bool>>,
-    /// `loggers`.
-    pub(crate) loggers: Option<Spanned<bool>>,
-    /// `level`.
-    pub(crate) level: Option<Spanned<String>>,
 }
 
 /// `peering`.

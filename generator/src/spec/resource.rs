@@ -39,6 +39,8 @@ pub(crate) struct ResourceSpec {
     pub(crate) handlers: Vec<HandlerSpec>,
     /// `timers`.
     pub(crate) timers: Vec<TimerSpec>,
+    /// `memo`.
+    pub(crate) memo: Option<Spanned<String>>,
     /// `samples`.
     pub(crate) samples: Vec<SampleSpec>,
     /// Keys that only own kinds take and that are there, with their places.

@@ -1,6 +1,7 @@
 //! Whether an object is as the operator leaves it: a pure function of the object.
 
-use kopf_gen::model::{Criterion, Filters, HandlerType, Resource};
+use kopf_gen::matching::{self, is_for};
+use kopf_gen::model::{HandlerType, Operator, Resource};
 use serde_json::Value;
 
 /// The annotation with what was handled last.
@@ -18,8 +19,9 @@ pub(super) enum Standing {
     Waiting(String),
 }
 
-/// How an object stands. `prefix` is that of the operator's annotations.
-pub(super) fn standing(resource: &Resource, prefix: &str, object: &Value) -> Standing {
+/// How an object stands to an operator.
+pub(super) fn standing(operator: &Operator, resource: &Resource, object: &Value) -> Standing {
+    let prefix = &operator.persistence.prefix;
     let unfinished = unfinished(object, prefix);
     if !unfinished.is_empty() {
         return Standing::Waiting(format!("not finished: {}", unfinished.join(", ")));
@@ -27,7 +29,11 @@ pub(super) fn standing(resource: &Resource, prefix: &str, object: &Value) -> Sta
     if !expects_change_handlers(resource, object) {
         return Standing::Settled;
     }
-    match last_handled(object, prefix) {
+    // What is kept elsewhere is not looked for.
+    let Some(name) = matching::last_handled(operator) else {
+        return Standing::Settled;
+    };
+    match last_handled(object, &name) {
         None => Standing::Waiting("its handlers were not called yet".into()),
         Some(text) if is_behind(text, object) => Standing::Waiting("its last change was not handled yet".into()),
         Some(_) => Standing::Settled,
@@ -53,10 +59,10 @@ fn unfinished(object: &Value, prefix: &str) -> Vec<String> {
 }
 
 /// Under a name of its own where annotations are inherited from an owner.
-fn last_handled<'a>(object: &'a Value, prefix: &str) -> Option<&'a str> {
-    annotations(object, prefix)
-        .find(|(name, _)| name.starts_with(LAST_HANDLED))
-        .map(|(_, text)| text)
+fn last_handled<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
+    let mut all = object["metadata"]["annotations"].as_object().into_iter().flatten();
+    all.find(|(key, _)| key.starts_with(name))
+        .and_then(|(_, value)| value.as_str())
 }
 
 /// Whether spec or labels have changed since; annotations are many operators' and left out.
@@ -76,27 +82,9 @@ fn is_behind(last_handled: &str, object: &Value) -> bool {
 fn expects_change_handlers(resource: &Resource, object: &Value) -> bool {
     resource.handlers.iter().any(|handler| {
         matches!(handler.handler_type, HandlerType::Change(_))
-            && matches(&handler.filters, handler.field.as_deref(), object)
+            && handler.is_enabled()
+            && is_for(&handler.filters, handler.field.as_deref(), &[object])
     })
-}
-
-/// Whether a handler or timer is for this object.
-pub(super) fn matches(filters: &Filters, field: Option<&[String]>, object: &Value) -> bool {
-    let metadata = &object["metadata"];
-    let all = |criteria: &[(String, Criterion)], values: &Value| {
-        criteria
-            .iter()
-            .all(|(key, criterion)| match (criterion, values.get(key)) {
-                (Criterion::Equals(text), Some(value)) => value == text.as_str(),
-                (Criterion::Present, value) => value.is_some(),
-                (Criterion::Absent, value) => value.is_none(),
-                (Criterion::Equals(_), None) => false,
-            })
-    };
-    let is_there = |path: &[String]| path.iter().try_fold(object, |value, key| value.get(key)).is_some();
-    all(&filters.labels, &metadata["labels"])
-        && all(&filters.annotations, &metadata["annotations"])
-        && field.is_none_or(is_there)
 }
 
 /// The finalizers that hold an object up besides the operator's own.
@@ -115,22 +103,22 @@ mod tests {
 
     const PREFIX: &str = "op.demo.example.com";
 
-    fn resource(handlers: &str) -> Resource {
+    fn operator(handlers: &str) -> Operator {
         let spec = format!(
             "apiVersion: kopf-gen.dev/v1alpha1\nkind: OperatorSpec\nmetadata: {{name: op}}\nresources:\n\
              - apiVersion: demo.example.com/v1\n  kind: Cart\n  spec: {{size: integer}}\n  handlers:\n{handlers}"
         );
         let generated =
             generate("operator.yaml", &spec, &Options::default()).unwrap_or_else(|faults| panic!("{faults}"));
-        generated.operator.resources.into_iter().next().expect("one kind")
+        generated.operator
     }
 
     fn cart(annotations: &Value) -> Value {
         json!({"metadata": {"name": "c", "annotations": annotations}, "spec": {"size": 1}})
     }
 
-    fn waits(resource: &Resource, annotations: &Value) -> Option<String> {
-        match standing(resource, PREFIX, &cart(annotations)) {
+    fn waits(operator: &Operator, annotations: &Value) -> Option<String> {
+        match standing(operator, &operator.resources[0], &cart(annotations)) {
             Standing::Settled => None,
             Standing::Waiting(why) => Some(why),
         }
@@ -138,7 +126,7 @@ mod tests {
 
     #[test]
     fn an_object_is_settled_once_its_present_state_was_handled() {
-        let create = resource("    - {type: create, fn: fill}\n");
+        let create = operator("    - {type: create, fn: fill}\n");
         let key = format!("{PREFIX}/{LAST_HANDLED}");
         assert!(waits(&create, &json!({})).is_some_and(|why| why.contains("not called")));
         assert!(
@@ -150,7 +138,7 @@ mod tests {
 
     #[test]
     fn unfinished_records_are_waited_for_and_other_annotations_are_not() {
-        let event = resource("    - {type: event, fn: look}\n");
+        let event = operator("    - {type: event, fn: look}\n");
         assert_eq!(waits(&event, &json!({})), None);
         let record = |success: bool| format!("{{\"retries\":1,\"success\":{success},\"failure\":false}}");
         assert_eq!(waits(&event, &json!({"op.demo.example.com/fill": record(true)})), None);
@@ -167,9 +155,9 @@ mod tests {
 
     #[test]
     fn handlers_of_other_objects_are_not_waited_for() {
-        let filtered = resource("    - {type: create, fn: fill, labels: {shop: {present: true}}}\n");
+        let filtered = operator("    - {type: create, fn: fill, labels: {shop: {present: true}}}\n");
         assert_eq!(waits(&filtered, &json!({})), None);
-        let field = resource("    - {type: field, fn: fill, field: spec.size}\n");
+        let field = operator("    - {type: field, fn: fill, field: spec.size}\n");
         assert!(waits(&field, &json!({})).is_some());
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use kopf_gen::matching::is_for;
 use kopf_gen::model::{Reference, Resource as Kind, Sample};
 use kopf_testserver::{Resource, Server, Status};
 use serde_json::{Value, json};
@@ -135,7 +136,7 @@ impl<'a, 's> Subject<'a, 's> {
 
     /// Waits until the operator is done with the object, and shows its status.
     async fn settle(&mut self) -> Result<(), Gone> {
-        let (kind, prefix) = (self.kind, &self.stage.operator.persistence.prefix);
+        let (kind, operator) = (self.kind, self.stage.operator);
         let name = self.name.clone();
         let mut why = String::new();
         let (mut version, mut written, mut settled) = (Value::Null, Instant::now(), None);
@@ -147,7 +148,7 @@ impl<'a, 's> Subject<'a, 's> {
                 version = object["metadata"]["resourceVersion"].clone();
                 written = Instant::now();
             }
-            match standing(kind, prefix, &object) {
+            match standing(operator, kind, &object) {
                 Standing::Settled => {
                     let since = settled.get_or_insert_with(Instant::now);
                     written.elapsed() >= QUIET || since.elapsed() >= BUSY
@@ -187,8 +188,9 @@ impl<'a, 's> Subject<'a, 's> {
     /// Waits for the calls of timers, within reason.
     async fn timers(&mut self) -> Result<(), Gone> {
         let object = self.object().unwrap_or_default();
-        let matching = self.kind.timers.iter().filter_map(|timer| {
-            let is_for_it = settling::matches(&timer.filters, timer.field.as_deref(), &object);
+        let enabled = self.kind.timers.iter().filter(|timer| timer.is_enabled());
+        let matching = enabled.filter_map(|timer| {
+            let is_for_it = is_for(&timer.filters, timer.field.as_deref(), &[&object]);
             is_for_it.then(|| (full_id(&timer.id, timer.field.as_deref()), expected(timer)))
         });
         let timers: Vec<(String, Expected)> = matching.collect();

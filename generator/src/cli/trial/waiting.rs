@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kopf_gen::model::Timer;
+use kopf_gen::model::{Timer, unset};
 
 use super::screen::duration;
 
@@ -23,10 +23,8 @@ pub(super) struct Expected {
 }
 
 pub(super) fn expected(timer: &Timer) -> Expected {
-    let first = timer
-        .initial_delay
-        .unwrap_or_default()
-        .max(timer.idle.unwrap_or_default());
+    let time = |option| unset(option).unwrap_or_default();
+    let first = time(&timer.initial_delay).max(time(&timer.idle));
     if first > BUDGET {
         let note = format!("not waited for: its first call comes after {}", duration(first));
         return Expected {
@@ -34,7 +32,7 @@ pub(super) fn expected(timer: &Timer) -> Expected {
             ..Expected::default()
         };
     }
-    let (calls, last, note) = match timer.interval {
+    let (calls, last, note) = match unset(&timer.interval) {
         Some(interval) if first + interval <= BUDGET => (2, first + interval, None),
         Some(interval) => {
             let note = format!(
@@ -54,23 +52,29 @@ pub(super) fn expected(timer: &Timer) -> Expected {
 
 #[cfg(test)]
 mod tests {
-    use kopf_gen::model::{Filters, Limits};
+    use kopf_gen::model::{Configured, Filters, Limits};
 
     use super::*;
 
     #[test]
     fn quick_timers_are_seen_twice_and_slow_ones_once_or_never() {
         let expected = |interval: Option<u64>, idle: Option<u64>, initial: Option<u64>| {
+            let time = |seconds: Option<u64>| seconds.map(Duration::from_secs).map(Configured::Plain);
             let expected = expected(&Timer {
                 function: "look".into(),
                 id: "look".into(),
                 field: None,
-                interval: interval.map(Duration::from_secs),
-                idle: idle.map(Duration::from_secs),
-                sharp: false,
-                initial_delay: initial.map(Duration::from_secs),
+                interval: time(interval),
+                idle: time(idle),
+                sharp: None,
+                initial_delay: time(initial),
                 limits: Limits::default(),
                 filters: Filters::default(),
+                enabled: None,
+                param: None,
+                optional: None,
+                cancellation_backoff: None,
+                cancellation_timeout: None,
             });
             (
                 expected.calls,

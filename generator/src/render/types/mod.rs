@@ -12,18 +12,20 @@ pub(super) use self::defaults::can_default;
 pub(super) use self::schema::others_name;
 
 use self::schema::{Types, attribute_of_spec};
+use super::memos;
 use super::rust::{doc, formatted, generated_file, ident, path};
 use super::scope::Scope;
-use crate::model::{Fields, Origin, OwnKind, Resource, Schema, Shape};
+use crate::model::{Fields, Operator, Origin, OwnKind, Resource, Schema, Shape};
 
 const OBJECT_META: &str = "kopf_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1";
 
 /// The text of the module.
-pub(super) fn render(resource: &Resource) -> String {
+pub(super) fn render(operator: &Operator, resource: &Resource) -> String {
     let mut scope = Scope::new(type_names(resource));
+    let memo = memos::type_name(operator, resource).map_or_else(|| quote!(()), |memo| path(&memo));
     let blocks = match &resource.origin {
-        Origin::Own(own) => own_kind(resource, own, &mut scope),
-        Origin::Builtin => builtin(resource, &mut scope),
+        Origin::Own(own) => own_kind(resource, own, &memo, &mut scope),
+        Origin::Builtin => builtin(resource, &memo, &mut scope),
     };
     let group = match resource.reference.group.as_str() {
         "" => "the core group".to_owned(),
@@ -68,17 +70,18 @@ fn collect_names(schema: &Schema, names: &mut BTreeSet<String>) {
     }
 }
 
-fn builtin(resource: &Resource, scope: &mut Scope) -> Vec<TokenStream> {
+fn builtin(resource: &Resource, memo: &TokenStream, scope: &mut Scope) -> Vec<TokenStream> {
     let name = ident(&resource.type_name);
     let about = doc(Some(&format!(
         "`{}` of Kubernetes, as raw JSON.",
         resource.reference.kind
     )));
-    let kind = kind_impl(resource, scope, &quote!(serde_json::Value), &quote!(serde_json::Value));
+    let raw = quote!(serde_json::Value);
+    let kind = kind_impl(resource, scope, [&raw, &raw, memo]);
     vec![quote!(#about #[derive(Clone, Copy, Debug)] pub struct #name;), kind]
 }
 
-fn own_kind(resource: &Resource, own: &OwnKind, scope: &mut Scope) -> Vec<TokenStream> {
+fn own_kind(resource: &Resource, own: &OwnKind, memo: &TokenStream, scope: &mut Scope) -> Vec<TokenStream> {
     let mut types = Types::new(scope);
     let kind = &resource.reference.kind;
     let spec = types.part(&own.spec, &format!("What is wanted of a `{kind}`."));
@@ -94,7 +97,7 @@ fn own_kind(resource: &Resource, own: &OwnKind, scope: &mut Scope) -> Vec<TokenS
     let definitions = types.finish();
     let mut blocks = vec![object_struct(resource, own, scope, &spec, &status, defaults.as_ref())];
     blocks.push(constructor(resource, scope, &spec));
-    blocks.push(kind_impl(resource, scope, &spec, &status));
+    blocks.push(kind_impl(resource, scope, [&spec, &status, memo]));
     blocks.push(kube_impl(resource, scope));
     blocks.extend(definitions);
     blocks
@@ -175,7 +178,8 @@ fn constructor(resource: &Resource, scope: &mut Scope, spec: &TokenStream) -> To
     }
 }
 
-fn kind_impl(resource: &Resource, scope: &mut Scope, spec: &TokenStream, status: &TokenStream) -> TokenStream {
+/// With the types of the spec, of the status and of the memo.
+fn kind_impl(resource: &Resource, scope: &mut Scope, [spec, status, memo]: [&TokenStream; 3]) -> TokenStream {
     let name = ident(&resource.type_name);
     let (kind_trait, reference) = (path(&scope.runtime("Kind")), path(&scope.runtime("Reference")));
     let served = &resource.reference;
@@ -185,7 +189,7 @@ fn kind_impl(resource: &Resource, scope: &mut Scope, spec: &TokenStream, status:
         impl #kind_trait for #name {
             type Spec = #spec;
             type Status = #status;
-            type Memo = ();
+            type Memo = #memo;
             const REFERENCE: #reference = #reference {
                 group: #group,
                 version: #version,

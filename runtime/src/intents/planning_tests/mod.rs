@@ -5,8 +5,6 @@
 mod creation;
 mod deletion;
 mod fields;
-mod filters;
-mod identity;
 mod results;
 mod resuming;
 mod secrets;

@@ -4,9 +4,10 @@ use kopf_runtime::{Change, Event, HandlerResult};
 
 use crate::generated::pod::Pod;
 
-/// Runs for each `Pod` that was created.
+/// Runs for each `Pod` that was created: at least once, since a crash may repeat the call.
 ///
 /// Any error is retried; `Permanent` ends the attempts.
+/// `retry` and `status` tell what was done before.
 pub async fn enrol(Change { name, .. }: Change<Pod>) -> HandlerResult {
     tracing::info!("Created Pod {name}");
     // TODO: make the world match `spec`.

@@ -1,0 +1,229 @@
+//! The text of stubs: a function of the author's before anything was written in it.
+
+use std::fmt::Write as _;
+
+use super::about::{about, about_filter, fields};
+use super::lints::allow_complex_text;
+use super::memos;
+use super::registry::family_name;
+use super::result::{Expression, first_value, type_name};
+use super::scope::Scope;
+use crate::model::{ChangeType, Family, FilterArgument, FilterFunction, Function, Limits, Operator, Resource};
+use crate::rustfmt::{CALL_WIDTH, PATTERN_REST, PATTERN_WIDTH, WIDTH, signature};
+
+/// A handler that logs and returns success.
+pub(super) fn stub(operator: &Operator, resource: &Resource, function: &Function, scope: &mut Scope) -> String {
+    let module = format!("crate::generated::{}", resource.module);
+    let kind = scope.own(&module, &resource.type_name);
+    let family = scope.runtime(family_name(function.family));
+    let result = scope.runtime("HandlerResult");
+    let returns = function
+        .returns
+        .as_ref()
+        .map(|returns| format!("<{}>", type_name(returns, &mut |name| scope.own(&module, name))));
+    let mut text = doc_comment(&about(resource, function));
+    let output = format!("{result}{}", returns.unwrap_or_default());
+    text.extend(allow_complex_text(&output).map(|line| format!("{line}\n")));
+    let keyword = if function.blocking { "pub fn" } else { "pub async fn" };
+    let (bindings, log) = body(operator, resource, function, &family, &kind);
+    let head = format!("{keyword} {}", function.name);
+    let output = format!("-> {output}");
+    text.push_str(&signature(0, &head, &argument(&family, &bindings, &kind), &output));
+    let value = match &function.returns {
+        Some(returns) => first_value(returns, &function.name, 4, &mut |name| scope.own(&module, name)),
+        None => Expression::Plain("()".to_owned()),
+    };
+    write!(text, "\n{log}    // TODO: {}\n{}\n}}", to_do(function), value.as_ok()).expect("a String takes all");
+    text
+}
+
+/// A filter that takes everything, or a value filter that takes whatever is there.
+pub(super) fn filter_stub(resource: &Resource, function: &FilterFunction, scope: &mut Scope) -> String {
+    let mut text = doc_comment(&about_filter(resource, function));
+    let head = format!("pub fn {}", function.name);
+    match function.argument {
+        FilterArgument::Object => {
+            let kind = scope.own(&format!("crate::generated::{}", resource.module), &resource.type_name);
+            let filter = scope.runtime("Filter");
+            let argument = argument(&filter, &["name", "spec"], &kind);
+            text.push_str(&signature(0, &head, &argument, "-> bool"));
+            let log = log_call("Filtering {name}: {spec:?}", None).unwrap_or_default();
+            let log = log.replace("::info!", "::trace!");
+            write!(
+                text,
+                "\n{log}    // TODO: decide by `spec`, `labels` and the like.\n    true\n}}"
+            )
+        }
+        FilterArgument::Value => {
+            let filter = scope.runtime("ValueFilter");
+            let argument = format!("{filter} {{ value, .. }}: {filter}");
+            text.push_str(&signature(0, &head, &argument, "-> bool"));
+            write!(
+                text,
+                "\n    // TODO: decide by the value; `None` stands for an absent one.\n    value.is_some()\n}}"
+            )
+        }
+    }
+    .expect("a String takes all");
+    text
+}
+
+fn doc_comment(lines: &[String]) -> String {
+    let lines = lines
+        .iter()
+        .map(|line| format!("{}\n", format!("/// {line}").trim_end()));
+    lines.collect()
+}
+
+/// On one line if rustfmt leaves it there, or as it stands in a list of arguments of their own lines.
+fn argument(family: &str, bindings: &[&str], kind: &str) -> String {
+    let inner = bindings.join(", ");
+    let (open, separator, close) = if inner.len() <= PATTERN_REST {
+        (" ", ", ", " ")
+    } else if inner.len() <= PATTERN_WIDTH {
+        ("\n        ", ", ", "\n    ")
+    } else {
+        ("\n        ", ",\n        ", "\n    ")
+    };
+    let inner = bindings.join(separator);
+    format!("{family} {{{open}{inner}{separator}..{close}}}: {family}<{kind}>")
+}
+
+/// What the stub takes from its argument, and the lines which use it.
+fn body(
+    operator: &Operator,
+    resource: &Resource,
+    function: &Function,
+    family: &str,
+    kind: &str,
+) -> (Vec<&'static str>, String) {
+    let (mut bindings, message, rest) = log_of(function);
+    let more = options_of(operator, resource, function);
+    let fields = fields(resource, function);
+    let field = escaped(fields.first().map_or("field", String::as_str));
+    let full = message
+        .replace("KIND", &resource.reference.kind)
+        .replace("FIELD", &field);
+    let short = message.replace("KIND ", "").replace("FIELD of ", "");
+    let posts = operator.posting.by_handlers && function.family == Family::Change && rest.is_none();
+    bindings.extend(posts.then_some("events"));
+    bindings.extend(more.iter().map(|(binding, _)| *binding));
+    let argument = argument(family, &bindings, kind);
+    // rustfmt would break the pattern itself, which reads worse than a stub with fewer bindings.
+    if !argument.contains('\n') && argument.len() + 5 > WIDTH {
+        return (vec!["name"], "    tracing::info!(\"Handling {name}\");\n".to_owned());
+    }
+    let more: String = more.into_iter().map(|(_, text)| text).collect();
+    if bindings.contains(&"events") {
+        let mut log = call("let message = format!", &[format!("\"{full}{more}\"")]).unwrap_or_default();
+        log.push_str("    tracing::info!(\"{message}\");\n");
+        writeln!(log, "    events.info(\"{}\", message);", reason(function)).expect("a String takes all");
+        return (bindings, log);
+    }
+    let candidates = [full + &more, short + &more].map(|message| log_call(&message, rest));
+    (bindings, candidates.into_iter().flatten().next().unwrap_or_default())
+}
+
+/// The bindings, the message and what else goes into it.
+fn log_of(function: &Function) -> (Vec<&'static str>, &'static str, Option<&'static str>) {
+    match (function.family, function.change_types.as_slice()) {
+        (Family::Change, [ChangeType::Create]) => (vec!["name"], "Created KIND {name}", None),
+        (Family::Change, [ChangeType::Resume]) => (vec!["name"], "Resumed KIND {name}", None),
+        (Family::Change, [ChangeType::Delete]) => (vec!["name"], "Deleting KIND {name}", None),
+        (Family::Change, [ChangeType::Update]) => (vec!["name", "diff"], "Updated KIND {name}: {diff}", None),
+        (Family::Change, [ChangeType::Field]) => (
+            vec!["name", "old", "new"],
+            "Changed FIELD of KIND {name}: {old:?} to {new:?}",
+            None,
+        ),
+        (Family::Change, _) => (vec!["name", "reason"], "Handling {reason} of KIND {name}", None),
+        (Family::Event, _) => (
+            vec!["name", "event"],
+            "Observed an event of KIND {name}: {}",
+            Some("event[\"type\"]"),
+        ),
+        (Family::Timer, _) => (vec!["name"], "Checking KIND {name}", None),
+    }
+}
+
+/// One word for a Kubernetes event.
+fn reason(function: &Function) -> &'static str {
+    match function.change_types.as_slice() {
+        [ChangeType::Create] => "Created",
+        [ChangeType::Resume] => "Resumed",
+        [ChangeType::Delete] => "Deleting",
+        [ChangeType::Update] => "Updated",
+        [ChangeType::Field] => "Changed",
+        _ => "Handling",
+    }
+}
+
+/// The arguments that the options of a function's entries are about, and their share of the message.
+fn options_of(operator: &Operator, resource: &Resource, function: &Function) -> Vec<(&'static str, &'static str)> {
+    let handlers = resource
+        .handlers
+        .iter()
+        .filter(|handler| handler.function == function.name)
+        .map(|handler| (&handler.limits, &handler.param));
+    let timers = resource
+        .timers
+        .iter()
+        .filter(|timer| timer.function == function.name)
+        .map(|timer| (&timer.limits, &timer.param));
+    let entries: Vec<(&Limits, _)> = handlers.chain(timers).collect();
+    let mut options = Vec::new();
+    if entries.iter().any(|(limits, _)| limits.retries.is_some()) {
+        options.push(("retry", ", retry {retry}"));
+    }
+    if entries.iter().any(|(_, param)| param.is_some()) {
+        options.push(("param", ", param {param}"));
+    }
+    if memos::type_name(operator, resource).is_some() {
+        options.push(("memo", ", memo {memo:?}"));
+    }
+    options
+}
+
+/// Nothing if it fits on no line.
+fn log_call(message: &str, rest: Option<&str>) -> Option<String> {
+    let arguments: Vec<String> = [format!("\"{message}\"")]
+        .into_iter()
+        .chain(rest.map(str::to_owned))
+        .collect();
+    call("tracing::info!", &arguments)
+}
+
+/// On one line, or with an argument a line; nothing if it fits neither way.
+fn call(function: &str, arguments: &[String]) -> Option<String> {
+    let inner = arguments.join(", ");
+    // rustfmt lets a single argument be as wide as the line.
+    let limit = if arguments.len() > 1 { CALL_WIDTH } else { WIDTH };
+    let line = format!("    {function}({inner});\n");
+    if inner.len() <= limit && line.trim_end().len() <= WIDTH {
+        return Some(line);
+    }
+    let fits = arguments.iter().all(|argument| argument.len() + 9 <= WIDTH);
+    // Macros take no comma behind the last argument.
+    let last = if function.ends_with('!') { "" } else { "," };
+    fits.then(|| {
+        format!(
+            "    {function}(\n        {}{last}\n    );\n",
+            arguments.join(",\n        ")
+        )
+    })
+}
+
+/// For a string literal with placeholders.
+fn escaped(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}").escape_debug().to_string()
+}
+
+fn to_do(function: &Function) -> &'static str {
+    match (function.family, function.change_types.as_slice()) {
+        (Family::Change, [ChangeType::Delete]) => "undo what the other handlers did.",
+        (Family::Change, [ChangeType::Field]) => "act on the new value.",
+        (Family::Change, _) => "make the world match `spec`.",
+        (Family::Event, _) => "act on what was observed.",
+        (Family::Timer, _) => "look at the world and act on it.",
+    }
+}

@@ -1,0 +1,4 @@
+//! Keeps shelves for whoever may have them.
+
+pub mod generated;
+pub mod handlers;

@@ -1,0 +1,4 @@
+//! Delivers parcels, sooner or later.
+
+pub mod generated;
+pub mod handlers;

@@ -1,0 +1,4 @@
+//! Finds a flat for every Tenant.
+
+pub mod generated;
+pub mod handlers;

@@ -1,0 +1,9 @@
+//! Runs the operator.
+
+use std::process::ExitCode;
+
+use switchboard::generated;
+
+fn main() -> ExitCode {
+    generated::operator().main()
+}
