@@ -39,7 +39,7 @@ pub fn env<T: FromVariable>(name: impl Into<String>) -> Configured<T> {
     })
 }
 
-/// The value of an environment variable, or `default` where it is not set. Texts are read as by [`env`].
+/// The value of an environment variable, or `default` where it is not set. Texts are read as by [`env`](env()).
 #[must_use]
 pub fn env_or<T: FromVariable>(name: impl Into<String>, default: T) -> Configured<T> {
     Configured(Source::Variable {

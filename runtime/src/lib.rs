@@ -103,6 +103,8 @@ mod structs;
 
 /// Combinations of criteria, and of conditions (F-16); [`not`](filters::not) is a combination of one.
 pub mod filters {
+    #[cfg(feature = "cel")]
+    pub use crate::arguments::cel;
     pub use crate::intents::filters::{Combine, all, any, none, not};
 }
 

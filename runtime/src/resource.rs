@@ -186,8 +186,8 @@ impl<K: Kind> Resource<K> {
             registry.events.push(EventHandler {
                 id,
                 function: TypeId::of::<F>(),
+                filters: common.filters.read(common.field.as_ref(), false, reading),
                 field: common.field,
-                filters: common.filters.read(reading),
                 param: common.param,
                 call: erase(handler),
             });
@@ -212,8 +212,8 @@ impl<K: Kind> Resource<K> {
             registry.timers.push(TimerHandler {
                 id,
                 function: TypeId::of::<F>(),
+                filters: common.filters.read(common.field.as_ref(), false, reading),
                 field: common.field,
-                filters: common.filters.read(reading),
                 limits: common.limits.read(reading),
                 param: common.param,
                 interval: reading.optional("interval", options.interval.as_ref()),
@@ -244,8 +244,10 @@ impl<K: Kind> Resource<K> {
                 id,
                 function: TypeId::of::<F>(),
                 kind,
+                filters: common
+                    .filters
+                    .read(common.field.as_ref(), kind.is_about_changes(), reading),
                 field: common.field,
-                filters: common.filters.read(reading),
                 limits: common.limits.read(reading),
                 optional: reading
                     .optional("optional", options.optional.as_ref())
@@ -332,3 +334,6 @@ where
         .boxed()
     })
 }
+
+#[cfg(test)]
+mod tests;

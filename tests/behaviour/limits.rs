@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use kopf_runtime::logging::{Verbosity, capture};
 use kopf_runtime::{
-    ABSENT, Change, HandlerResult, Operator, PRESENT, Resource, Temporary, Timer, blocking, millis, secs,
+    ABSENT, Backoff, Change, HandlerResult, Operator, PRESENT, Resource, Temporary, Timer, blocking, millis, secs,
 };
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
@@ -185,6 +185,55 @@ async fn a_handler_may_ask_not_to_be_interrupted(cluster: &Cluster) {
     operator.stop().await;
     assert_eq!(done["status"]["made"], "late");
     assert_eq!(done["spec"]["whole"], "done");
+}
+
+/// The waits between the calls of a handler that always fails, in milliseconds.
+async fn waits(backoff: Backoff, calls: u32) -> Vec<u64> {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let handler = {
+        let (notes, began) = (notes.clone(), Instant::now());
+        move |_: Change<Widget>| {
+            notes.add(began.elapsed().as_millis().to_string());
+            async { HandlerResult::<()>::Err(anyhow::anyhow!("down")) }
+        }
+    };
+    let operator = cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create(
+        "made",
+        handler,
+        |o| o.retries(calls).backoff(backoff),
+    )));
+    create(&cluster, "a", json!({"size": 1})).await;
+    cluster.wait(&path(&cluster, "a"), handled).await;
+    operator.stop().await;
+    let times: Vec<u64> = notes.all().iter().map(|time| time.parse().unwrap()).collect();
+    assert_eq!(times.len(), usize::try_from(calls).unwrap());
+    times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+// E, *Improve on*
+#[tokio::test(start_paused = true)]
+async fn the_waits_after_errors_may_grow() {
+    // Time stands still between the calls, but for what the requests take.
+    let near = |waits: Vec<u64>, expected: [u64; 5]| {
+        for (wait, expected) in waits.iter().zip(expected) {
+            assert!(
+                (expected..expected + 100).contains(wait),
+                "{waits:?} instead of {expected:?}"
+            );
+        }
+    };
+    near(waits(secs(3).into(), 6).await, [3000; 5]);
+    near(
+        waits(Backoff::exponential(secs(1), secs(6)), 6).await,
+        [1000, 2000, 4000, 6000, 6000],
+    );
+    let jittered = waits(Backoff::exponential(secs(1), secs(6)).jitter(0.5), 6).await;
+    for (wait, least) in jittered.iter().zip([1000, 2000, 4000, 6000, 6000]) {
+        let most = (least * 3 / 2).min(6000) + 100;
+        assert!((least..=most).contains(wait), "{jittered:?}");
+    }
 }
 
 // K-12: on the real clock, which threads need; but nothing in here waits for it.

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use kopf_runtime::{
     Change, Event, EventType, Filter, HandlerResult, Kind, Operator, Reference, Resource, RunError, RunOptions,
-    Temporary, Timer, millis,
+    Temporary, Timer, millis, secs,
 };
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Notes, Widget, WidgetSpec, create, path};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 /// A widget with a memo of its own.
 struct Counted;
@@ -183,7 +184,7 @@ fn note(shop: &Arc<Shop>) -> Arc<Note> {
     })
 }
 
-// M-4
+// M-1, M-4
 async fn memos_are_made_from_the_operators(cluster: &Cluster) {
     widgets::install(cluster).await;
     let words = Arc::new(Mutex::new(vec!["begin".to_owned()]));
@@ -216,6 +217,16 @@ async fn memos_are_made_from_the_operators(cluster: &Cluster) {
     let b = path(cluster, "b");
     create(cluster, "b", json!({"size": 1})).await;
     cluster.wait(&b, |object| object["status"]["said"]["number"] == 8).await;
+    // Here, in the operator's memo, and in those of two objects; which go with their objects.
+    assert_eq!(Arc::strong_count(&words), 4);
+    for path in [&a, &b] {
+        cluster.request("DELETE", path, &Value::Null).await.unwrap();
+    }
+    let began = Instant::now();
+    while Arc::strong_count(&words) > 2 {
+        assert!(began.elapsed() < secs(60), "memos outlive their objects");
+        tokio::time::sleep(millis(20)).await;
+    }
     operator.stop().await;
 }
 
@@ -241,6 +252,33 @@ async fn an_operators_memo_of_another_type_is_refused() {
         }
     }
     assert_eq!(server.audit().counts().len(), 0);
+}
+
+// M-4, X-1: a memo that cannot be made holds up its own object, until it can.
+#[tokio::test(start_paused = true)]
+async fn a_memo_that_cannot_be_made_is_nobody_elses_trouble() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let tried = AtomicU64::new(0);
+    let derive = move |_: &Arc<()>| -> Arc<Counter> {
+        assert!(
+            tried.fetch_add(1, Ordering::Relaxed) != 1,
+            "the second one is difficult"
+        );
+        Arc::default()
+    };
+    let made = |Change { memo, .. }: Change<Counted>| async move { HandlerResult::Ok(memo.next()) };
+    let operator = cluster.start(
+        Operator::new("suite").resource(Resource::with_memo::<Counted, ()>(derive).on_create("made", made, |o| o)),
+    );
+    let done = |object: &Value| object["status"]["made"] == 1;
+    create(&cluster, "a", json!({"size": 1})).await;
+    cluster.wait(&path(&cluster, "a"), done).await;
+    create(&cluster, "b", json!({"size": 1})).await;
+    create(&cluster, "c", json!({"size": 1})).await;
+    cluster.wait(&path(&cluster, "c"), done).await;
+    cluster.wait(&path(&cluster, "b"), done).await;
+    operator.stop().await;
 }
 
 // M-5: with one memo for all, what one object's handler writes, another's reads.

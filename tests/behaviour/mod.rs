@@ -3,9 +3,11 @@
 mod arguments;
 mod causes;
 mod consistency;
+mod filters;
 mod finalizers;
 mod fitting;
 mod handling;
+mod identity;
 mod kit;
 mod lifecycles;
 mod limits;

@@ -204,7 +204,7 @@ pub struct Condition<K> {
 }
 
 impl<K> Condition<K> {
-    fn erased(erased: When) -> Self {
+    pub(super) fn erased(erased: When) -> Self {
         Self {
             erased,
             kind: PhantomData,
@@ -236,5 +236,127 @@ impl<K> Clone for Condition<K> {
 impl<K> fmt::Debug for Condition<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Condition").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::Any;
+    use std::sync::Arc;
+
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+    use crate::filters::{all, any, none, not};
+    use crate::intents::essences::View;
+    use crate::structs::diffs::diff;
+    use crate::structs::references::Reference;
+
+    struct Cart;
+
+    #[derive(Debug, Deserialize)]
+    struct CartSpec {
+        items: u32,
+    }
+
+    impl Kind for Cart {
+        type Spec = CartSpec;
+        type Status = Value;
+        type Memo = ();
+        const REFERENCE: Reference = Reference {
+            group: "shop.example.com",
+            version: "v1",
+            kind: "Cart",
+            plural: "carts",
+            namespaced: true,
+        };
+    }
+
+    fn cart(items: u32) -> Value {
+        json!({
+            "metadata": {
+                "name": "c", "namespace": "n", "uid": "u",
+                "labels": {"a": "1", "empty": "", "null": null}, "annotations": {"b": "2"},
+            },
+            "spec": {"items": items},
+            "status": {"full": true},
+        })
+    }
+
+    fn ask(condition: impl Into<Condition<Cart>>, body: &Body, view: Option<&View>) -> bool {
+        let spec: Arc<dyn Any + Send + Sync> = parse_spec::<Cart>(body).unwrap();
+        let memo: Arc<dyn Any + Send + Sync> = Arc::new(());
+        let asked = Asked {
+            body,
+            spec: &spec,
+            memo: &memo,
+            view,
+        };
+        (condition.into().erased.ask)(&asked).unwrap()
+    }
+
+    // F-13
+    #[test]
+    fn a_condition_sees_the_object_as_it_is() {
+        let sees = |filter: Filter<'_, Cart>| {
+            assert_eq!((filter.name, filter.namespace, filter.uid), ("c", Some("n"), "u"));
+            assert_eq!(filter.spec.items, 3);
+            assert_eq!(filter.status, Some(&json!({"full": true})));
+            assert_eq!(filter.body.value()["spec"]["items"], 3);
+            assert_eq!(filter.labels.iter().collect::<Vec<_>>(), [("a", "1"), ("empty", "")]);
+            assert_eq!(filter.annotations.get("b"), Some("2"));
+            assert_eq!((filter.old, filter.new, filter.diff), (None, None, None));
+            true
+        };
+        assert!(ask(sees, &cart(3).into(), None));
+    }
+
+    // F-13, K-7
+    #[test]
+    fn a_condition_of_a_change_sees_the_change() {
+        let (old, new) = (json!({"spec": {"items": 1}}), json!({"spec": {"items": 3}}));
+        let view = View {
+            diff: diff(Some(&old), Some(&new)),
+            old: Some(Arc::new(old.clone())),
+            new: Some(Arc::new(new.clone())),
+        };
+        let sees = move |filter: Filter<'_, Cart>| {
+            assert_eq!((filter.old, filter.new), (Some(&old), Some(&new)));
+            filter.diff.unwrap()[0].path == ["spec", "items"]
+        };
+        assert!(ask(sees, &cart(3).into(), Some(&view)));
+    }
+
+    // F-16
+    #[test]
+    fn functions_and_conditions_combine() {
+        fn is_big(filter: Filter<'_, Cart>) -> bool {
+            filter.spec.items > 10
+        }
+        fn is_labelled<K: Kind>(filter: Filter<'_, K>) -> bool {
+            filter.labels.contains_key("a")
+        }
+        let both = || [Condition::from(is_big), Condition::from(is_labelled::<Cart>)];
+        let answers = |items| {
+            let body = Body::new(cart(items));
+            let combined = [all(both()), any(both()), none(both()), not(Condition::from(is_big))];
+            combined.map(|condition| ask(condition, &body, None))
+        };
+        assert_eq!(answers(11), [true, true, false, false]);
+        assert_eq!(answers(10), [false, true, false, true]);
+    }
+
+    // F-3
+    #[test]
+    fn texts_are_those_that_are_there() {
+        let filter = Filter::<Cart>::for_test(cart(1));
+        assert_eq!(filter.labels.get("empty"), Some(""));
+        assert!(!filter.labels.contains_key("null") && !filter.labels.is_empty());
+        assert!(
+            Filter::<Cart>::for_test(json!({"spec": {"items": 1}}))
+                .labels
+                .is_empty()
+        );
     }
 }

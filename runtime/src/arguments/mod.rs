@@ -22,6 +22,8 @@
 //! (K-1 to K-8). Each has `for_test`, usable in a plain `#[test]` with no runtime and no network; its fields can be
 //! set one by one afterwards.
 
+#[cfg(feature = "cel")]
+mod cel;
 mod common;
 mod filters;
 
@@ -32,6 +34,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+#[cfg(feature = "cel")]
+pub use cel::cel;
 pub use common::{LazyClient, Raw};
 pub use filters::{Condition, Filter, Texts};
 

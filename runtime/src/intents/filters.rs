@@ -132,8 +132,10 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    /// Takes what comes from the environment.
-    pub(crate) fn read(mut self, reading: &mut Reading<'_>) -> Self {
+    /// Takes what comes from the environment; what contradicts itself is a fault (H-14).
+    ///
+    /// `about_changes` says that the handler is called about changes of its field.
+    pub(crate) fn read(mut self, field: Option<&FieldPath>, about_changes: bool, reading: &mut Reading<'_>) -> Self {
         let mut read = |option, criterion: &mut Criterion| {
             *criterion = std::mem::replace(criterion, PRESENT).read(option, reading);
         };
@@ -146,7 +148,59 @@ impl Filters {
         self.value.iter_mut().for_each(|criterion| read("value", criterion));
         self.old.iter_mut().for_each(|criterion| read("old", criterion));
         self.new.iter_mut().for_each(|criterion| read("new", criterion));
+        self.check(field, about_changes, reading);
         self
+    }
+
+    fn check(&self, field: Option<&FieldPath>, about_changes: bool, reading: &mut Reading<'_>) {
+        if field.is_some_and(|field| field.keys().is_empty()) {
+            reading.fault("field", "is empty");
+        }
+        for (option, criterion) in [("value", &self.value), ("old", &self.old), ("new", &self.new)] {
+            let Some(criterion) = criterion else { continue };
+            if option != "value" && !about_changes {
+                reading.fault(option, "is for update and field handlers only");
+            } else if field.is_none() {
+                reading.fault(option, "needs `field`, whose value it is");
+            } else if option != "value" && self.value.is_some() {
+                reading.fault(option, "cannot stand beside `value`");
+            }
+            if criterion.impossible(false).is_some() {
+                reading.fault(option, "is never null; `ABSENT` is for what is not there");
+            }
+        }
+        for (option, criteria) in [("label", &self.labels), ("annotation", &self.annotations)] {
+            for (key, criterion) in criteria {
+                if key.is_empty() {
+                    reading.fault(option, "has an empty key");
+                }
+                if let Some(value) = criterion.impossible(true) {
+                    reading.fault(option, &format!("`{key}` is always a text, never {value}"));
+                }
+            }
+        }
+        for fault in self.when.iter().filter_map(|when| when.fault.as_ref()) {
+            reading.fault("when", fault);
+        }
+    }
+
+    /// Whether nothing is asked.
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self {
+            labels,
+            annotations,
+            value,
+            old,
+            new,
+            when,
+        } = self;
+        labels.is_empty()
+            && annotations.is_empty()
+            && value.is_none()
+            && old.is_none()
+            && new.is_none()
+            && when.is_empty()
     }
 
     /// The labels and annotations as they are now, whatever the change (F-2, F-4).
@@ -209,44 +263,6 @@ impl Filters {
         }
         field.map_or(Ok(true), |field| self.value([field.resolve(body.value())], body))
     }
-
-    /// Refuses what contradicts itself (H-14). `changes` says that the handler is called about changes of a field.
-    pub(crate) fn check(&self, field: Option<&FieldPath>, changes: bool) -> Result<(), String> {
-        let has_change = self.old.is_some() || self.new.is_some();
-        let fault = match field {
-            Some(field) if field.keys().is_empty() => "`field` is empty",
-            None if self.value.is_some() => "`value` needs `field`: it is the value of a field",
-            _ if has_change && !changes => "`old` and `new` are for update and field handlers only",
-            None if has_change => "`old` and `new` need `field`: they are values of a field",
-            Some(_) if self.value.is_some() && has_change => "`value` cannot stand beside `old` or `new`",
-            _ => "",
-        };
-        if !fault.is_empty() {
-            return Err(fault.to_owned());
-        }
-        for (word, criteria) in [("label", &self.labels), ("annotation", &self.annotations)] {
-            for (key, criterion) in criteria {
-                if key.is_empty() {
-                    return Err(format!("the key of a `{word}` is empty"));
-                }
-                if let Some(value) = criterion.impossible(true) {
-                    return Err(format!("the {word} `{key}` is always a text, so it cannot be {value}"));
-                }
-            }
-        }
-        for (name, criterion) in [("value", &self.value), ("old", &self.old), ("new", &self.new)] {
-            if criterion
-                .as_ref()
-                .is_some_and(|criterion| criterion.impossible(false).is_some())
-            {
-                return Err(format!("`{name}` cannot be null; `ABSENT` is for what is not there"));
-            }
-        }
-        match self.when.iter().find_map(|when| when.fault.as_ref()) {
-            Some(fault) => Err(format!("`when`: {fault}")),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Asks a criterion; `what` names it where it fails.
@@ -262,3 +278,7 @@ fn guarded(what: impl FnOnce() -> String, ask: impl FnOnce() -> Answer) -> Answe
         Err(panic) => Err(format!("the filter {} {}", what(), describe(panic.as_ref()))),
     }
 }
+
+#[cfg(test)]
+#[path = "filters_tests.rs"]
+mod tests;

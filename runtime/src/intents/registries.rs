@@ -38,10 +38,8 @@ impl Registry {
         }
     }
 
-    /// Refuses handlers whose options contradict each other (H-14), or that would share their records or results
-    /// (H-11, H-12).
+    /// Refuses handlers that would share their records or results (H-11, H-12).
     pub(crate) fn check(&self) -> Result<(), String> {
-        self.check_filters()?;
         let changes = self
             .changes
             .iter()
@@ -62,32 +60,6 @@ impl Registry {
             Some(timer) => Err(format!("{kind}: two timers have the id `{}`", timer.id)),
             None => Ok(()),
         }
-    }
-
-    fn check_filters(&self) -> Result<(), String> {
-        let changes = self.changes.iter().map(|handler| {
-            let Handler {
-                id,
-                field,
-                filters,
-                kind,
-                ..
-            } = handler;
-            (id, field, filters, kind.is_about_changes())
-        });
-        let events = self
-            .events
-            .iter()
-            .map(|EventHandler { id, field, filters, .. }| (id, field, filters, false));
-        let timers = self
-            .timers
-            .iter()
-            .map(|TimerHandler { id, field, filters, .. }| (id, field, filters, false));
-        for (id, field, filters, about_changes) in changes.chain(events).chain(timers) {
-            let checked = filters.check(field.as_ref(), about_changes);
-            checked.map_err(|fault| format!("{}: the handler `{id}`: {fault}", self.reference.kind))?;
-        }
-        Ok(())
     }
 }
 

@@ -1,4 +1,6 @@
 use super::*;
+use crate::intents::criteria::by;
+use crate::intents::filters::When;
 
 // Z-6
 #[test]
@@ -197,4 +199,13 @@ fn a_deletion_may_be_awaited_by_mandatory_handlers_that_match() {
     assert!(awaited(delete("d")) && awaited(with_field(delete("d"), "spec.x")));
     assert!(!awaited(optional(delete("d"))) && !awaited(labelled(delete("d"), "on", ABSENT)));
     assert!(!awaited(update("u")) && !awaited(with_field(delete("d"), "spec.y")));
+    // What cannot be asked, or does not answer, may hold.
+    let mut unasked = delete("d");
+    unasked
+        .filters
+        .when
+        .push(When::new(|_| panic!("there is no typed spec to ask about")));
+    let broken = labelled(delete("d"), "on", by(|_| panic!("out of order")));
+    assert!(awaited(unasked.clone()) && awaited(broken));
+    assert!(!awaited(labelled(unasked, "on", ABSENT)));
 }

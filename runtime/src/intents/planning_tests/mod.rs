@@ -5,6 +5,8 @@
 mod creation;
 mod deletion;
 mod fields;
+mod filters;
+mod identity;
 mod results;
 mod resuming;
 mod secrets;

@@ -69,3 +69,39 @@ fn a_noop_does_not_end_being_initial() {
     world.cycle();
     assert!(!world.handled_once);
 }
+
+fn covering(id: &str) -> Handler {
+    Handler {
+        covers_downtime: true,
+        ..resume(id)
+    }
+}
+
+// C-6, and C, *Improve on*
+#[test]
+fn resuming_covers_what_was_created_meanwhile_only_if_it_is_asked_to() {
+    let mut world = World::new([create("c"), resume("r"), covering("s")]);
+    world.restart().settle();
+    assert_eq!(world.called(), ["c create", "s create"]);
+    assert_eq!(world.base(), x(1));
+    world.settle();
+    assert_eq!(world.called(), Vec::<String>::new());
+    world.restart().settle();
+    assert_eq!(world.called(), ["r resume", "s resume"], "it is known from now on");
+
+    let mut world = World::new([create("c"), covering("s")]);
+    world.settle();
+    assert_eq!(world.called(), ["c create"], "nobody was away");
+}
+
+// C, *Improve on*
+#[test]
+fn resuming_within_a_creation_is_once_whatever_else_it_waits_for() {
+    let mut world = World::new([create("c"), covering("s")]);
+    world.answer("c", [wait(60)]);
+    world.restart().settle();
+    assert_eq!(world.called(), ["c create", "s create"]);
+    world.edit(x(2)).settle();
+    world.pass(60).settle();
+    assert!(!world.called().iter().any(|call| call.starts_with("s ")));
+}
