@@ -19,6 +19,8 @@ mod kopf;
 mod kubectl;
 /// The inverted rules are those of this source.
 mod mutants;
+/// Names of annotations for any ids.
+mod names;
 /// Which rules the tests prove.
 mod rules;
 /// What the compiler says of wrong handlers.

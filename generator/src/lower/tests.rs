@@ -327,6 +327,7 @@ fn two_kinds_of_one_name_are_told_apart_by_their_modules() {
     assert_eq!(names, [("item", "Item"), ("other_item", "OtherItem")]);
 }
 
+// B-049: what the runtime writes there has an entry in the schema.
 #[test]
 fn a_result_is_a_property_of_the_status() {
     let text = with_fields("size: quantity")

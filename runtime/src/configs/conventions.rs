@@ -184,12 +184,14 @@ fn legacy_key(prefix: &str, id: &str) -> Option<String> {
     if !safe.chars().all(allowed) {
         return None;
     }
-    if safe.len() <= room {
-        return Some(format!("{prefix}/{safe}"));
-    }
-    let suffix = suffix(&safe);
-    let kept = room.checked_sub(suffix.len()).filter(|&kept| kept > 0)?;
-    Some(format!("{prefix}/{}{suffix}", &safe[..kept]))
+    let key = if safe.len() <= room {
+        format!("{prefix}/{safe}")
+    } else {
+        let suffix = suffix(&safe);
+        let kept = room.checked_sub(suffix.len())?;
+        format!("{prefix}/{}{suffix}", &safe[..kept])
+    };
+    validate_qualified_name(&key).is_ok().then_some(key)
 }
 
 /// The replacements of Kopf (N-1).

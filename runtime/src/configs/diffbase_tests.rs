@@ -216,3 +216,126 @@ fn other_annotations_leave_less_room() {
     assert!(stored(&Body::new(json!({})), &essence).len() > 199_000);
     assert!(stored(&crowded, &essence).len() < 200);
 }
+
+// B-4
+#[test]
+fn ignored_fields_are_removed_last() {
+    let given: [Arc<dyn DiffBaseStorage>; 2] = [
+        Arc::new(AnnotationsDiffBase::new(PREFIX).ignored_fields(["a.b", "h"])),
+        Arc::new(StatusDiffBase::new("status.op.base").ignored_fields(["status.phase", "c.d.e"])),
+    ];
+    let storages = DiffBaseStorages::new(PREFIX, &given, []);
+    let extra = ["status".into()];
+    let essence = |body: Value| storages.essence(&Body::new(body), &extra);
+    assert_eq!(essence(json!({"a": {"b": 1, "e": 2}, "h": 3})), json!({"a": {"e": 2}}));
+    assert_eq!(
+        essence(json!({"a": {"e": 2}, "c": {"d": "no mapping"}, "status": {"phase": "x", "y": 1}})),
+        json!({"a": {"e": 2}, "c": {"d": "no mapping"}, "status": {"y": 1}}),
+        "also an extra field, and paths into what is no mapping lead nowhere"
+    );
+    let kept = Body::new(json!({"metadata": {"annotations": {
+        "kopf.zalando.org/last-handled-configuration": "{\"a\":{\"b\":1,\"e\":2}}",
+    }}}));
+    assert_eq!(
+        storages.fetch(&kept),
+        Some(json!({"a": {"e": 2}})),
+        "an older copy may have them"
+    );
+}
+
+// B-8
+#[test]
+fn the_copy_in_the_status_is_one_text_and_no_part_of_the_essence() {
+    let storage = StatusDiffBase::new("status.op.base");
+    let essence = json!({"spec": {"size": "1G"}});
+    let body = Body::new(json!({"spec": {"size": "1G"}, "status": {"phase": "x"}}));
+    let mut patch = StatePatch::default();
+    storage.store(&body, &Essence::for_test(&essence), &mut patch);
+    assert_eq!(
+        patch.merged(),
+        json!({"status": {"op": {"base": "{\"spec\":{\"size\":\"1G\"}}"}}})
+    );
+    let kept = Body::new(patch.merged());
+    assert_eq!(storage.fetch(&kept), Some(essence));
+    let mut with_status = kept.value().clone();
+    storage.clear(&mut with_status);
+    assert_eq!(with_status, json!({}));
+    let mut removal = StatePatch::default();
+    storage.purge(&kept, &mut removal);
+    storage.purge(&body, &mut removal);
+    assert_eq!(removal.merged(), json!({"status": {"op": {"base": null}}}));
+}
+
+// B-8, B-054: an object of more than a mebibyte cannot be stored twice.
+#[test]
+fn the_copy_in_the_status_of_a_huge_object_is_short() {
+    let essence = json!({"spec": {"small": 1, "huge": "x".repeat(1_200_000)}});
+    let mut patch = StatePatch::default();
+    StatusDiffBase::new("status.base").store(&Body::new(essence.clone()), &Essence::for_test(&essence), &mut patch);
+    let text = patch.merged()["status"]["base"].as_str().unwrap().to_owned();
+    assert!(text.len() < 200 && text.contains("\"small\":1"), "{text}");
+}
+
+// B-9
+#[test]
+fn of_several_storages_the_first_copy_is_read_and_all_are_written() {
+    let given: [Arc<dyn DiffBaseStorage>; 2] = [
+        Arc::new(AnnotationsDiffBase::new("one.example.com").key("base")),
+        Arc::new(StatusDiffBase::new("status.op.base")),
+    ];
+    let storages = DiffBaseStorages::new(PREFIX, &given, []);
+    let mut merge = Map::new();
+    storages.store(&mut merge, &Body::new(json!({})), &json!({"spec": {}}));
+    assert_eq!(
+        merge["metadata"]["annotations"]["one.example.com/base"],
+        "{\"spec\":{}}\n"
+    );
+    assert_eq!(merge["status"]["op"]["base"], "{\"spec\":{}}");
+    let fetched = |annotation: Option<&str>, status: Option<&str>| {
+        storages.fetch(&Body::new(json!({
+            "metadata": {"annotations": {"one.example.com/base": annotation}}, "status": {"op": {"base": status}},
+        })))
+    };
+    assert_eq!(fetched(Some("{\"a\":1}"), Some("{\"a\":2}")), Some(json!({"a": 1})));
+    assert_eq!(fetched(None, Some("{\"a\":2}")), Some(json!({"a": 2})));
+    assert_eq!(fetched(None, None), None);
+    let body = json!({
+        "spec": {}, "status": {"op": {"base": "x"}, "y": 1},
+        "metadata": {"annotations": {"one.example.com/base": "x"}},
+    });
+    assert_eq!(
+        storages.essence(&Body::new(body), &["status".into()]),
+        json!({"spec": {}, "status": {"y": 1}}),
+        "it passes through all"
+    );
+}
+
+// N-6, N-7
+#[test]
+fn long_keys_have_an_older_name_and_replica_sets_of_deployments_names_of_their_own() {
+    let key = "k".repeat(50);
+    let legacy = conventions::keys(PREFIX, &key, &Body::new(json!({})))[1].clone();
+    let written = |storage: &AnnotationsDiffBase, body: Value| {
+        let mut patch = StatePatch::default();
+        storage.store(&Body::new(body), &Essence::for_test(&json!({})), &mut patch);
+        patch.merged()["metadata"]["annotations"].clone()
+    };
+    let storage = AnnotationsDiffBase::new(PREFIX).key(&*key);
+    let current = format!("{PREFIX}/{key}");
+    assert_eq!(written(&storage, json!({})), json!({&current: "{}\n"}));
+    let older = json!({"metadata": {"annotations": {&legacy: "{}"}}});
+    assert_eq!(storage.fetch(&Body::new(older.clone())), Some(json!({})));
+    assert_eq!(
+        written(&storage, older.clone()),
+        json!({&current: "{}\n", &legacy: null})
+    );
+    assert_eq!(
+        written(&storage.v1(true), older),
+        json!({&current: "{}\n", &legacy: "{}\n"})
+    );
+    let replicas = json!({"kind": "ReplicaSet", "metadata": {"ownerReferences": [{"kind": "Deployment"}]}});
+    assert_eq!(
+        written(&AnnotationsDiffBase::new(PREFIX), replicas),
+        json!({"kopf.zalando.org/last-handled-configuration-ofDRS": "{}\n"})
+    );
+}

@@ -147,3 +147,7 @@ impl Storages {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "storages_tests.rs"]
+mod tests;

@@ -21,7 +21,7 @@ use super::filters::Asked;
 use super::handlers::Handler;
 use super::memos::Memo;
 use super::selection::{Candidate, Selection};
-pub(crate) use super::settling::{Conclusion, Finished, finish};
+pub(crate) use super::settling::{Conclusion, Finished, finish, no_room};
 use crate::actions::execution;
 use crate::actions::lifecycles::{self, Lifecycle, Waiting};
 use crate::configs::diffbase;
@@ -131,6 +131,20 @@ pub(crate) struct Ground {
     pub(crate) copied: bool,
     /// The ids whose records may be on the object: of all changing handlers, and of their sub-handlers (P-10).
     pub(crate) known: BTreeSet<String>,
+}
+
+impl Ground {
+    /// The object stays for a while: what was done about its deletion must not be done again (Z-12).
+    pub(super) fn keeps_records(&self, reason: Reason) -> bool {
+        reason == Reason::Delete && self.held
+    }
+}
+
+impl Step {
+    /// It is to be made in this cycle, be it to be refused.
+    pub(super) fn is_due(&self) -> bool {
+        matches!(self.readiness, Readiness::Awake | Readiness::Refused(_))
+    }
 }
 
 impl Plan {

@@ -29,6 +29,8 @@ pub(crate) struct Finished {
 pub(crate) struct Conclusion {
     /// The merge patch: what the handlers gathered, then results, records and the diff-base.
     pub(crate) merge: Map<String, Value>,
+    /// The part of it that takes back what is stored here, to the state before the cycle.
+    pub(crate) undo: Map<String, Value>,
     /// Nothing is left to be called for this reason.
     pub(crate) done: bool,
     /// The next cycle is due after this time; `None` if none is.
@@ -67,6 +69,7 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
     let delay = unfinished().map(|record| record.delay(now)).min();
     let idle = Conclusion {
         merge: Map::new(),
+        undo: Map::new(),
         done: false,
         delay,
         release_finalizer: false,
@@ -76,8 +79,11 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
         return Conclusion { merge, ..idle };
     }
     let done = delay.is_none();
+    // An object on its way out need not be written for what nobody will read.
+    let leaving = plan.reason == Reason::Delete && done && !ground.held;
     // Once: afterwards there is nothing left to move. What nobody is interested in may be another operator's.
-    let moving = !ground.ignored && ground.storages.has_former_state(&ground.body);
+    let moving = !leaving && !ground.ignored && ground.storages.has_former_state(&ground.body);
+    let mut state = Map::new();
     match plan.reason {
         // Nothing can be stored any more, or nobody waits for it.
         Reason::Gone | Reason::Free => {
@@ -88,42 +94,65 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
             };
         }
         Reason::Noop => {
-            purge(&mut merge, ground);
+            purge(&mut state, ground);
             if moving || (!ground.ignored && ground.essences.lacks_coverage()) {
-                store_diffbase(&mut merge, ground);
+                store_diffbase(&mut state, ground);
             }
         }
-        // The object stays for a while: what was done about its deletion must not be done again (Z-12).
-        Reason::Delete if done && ground.held => {
-            let changed = own_change(ground, &merge, own);
-            store_records(&mut merge, plan, records, &changed, now);
-        }
-        Reason::Create | Reason::Update | Reason::Delete | Reason::Resume if done => {
-            purge(&mut merge, ground);
-            // An object on its way out, of which nobody is told any more, need not be written for that.
-            let told = !plan.steps.is_empty() || plan.reason != Reason::Delete;
-            let outdated = plan.reason != Reason::Delete && moving || ground.essences.is_outdated();
-            if told && !ground.ignored && outdated {
-                store_diffbase(&mut merge, ground);
+        Reason::Create | Reason::Update | Reason::Delete | Reason::Resume
+            if done && !ground.keeps_records(plan.reason) =>
+        {
+            purge(&mut state, ground);
+            let told = !plan.steps.is_empty() || !leaving;
+            if told && !ground.ignored && (moving || ground.essences.is_outdated()) {
+                store_diffbase(&mut state, ground);
             }
         }
         Reason::Create | Reason::Update | Reason::Delete | Reason::Resume => {
             let changed = own_change(ground, &merge, own);
-            store_records(&mut merge, plan, records, &changed, now);
+            store_records(&mut state, plan, records, &changed, now);
         }
     }
     if moving {
-        ground.storages.purge_former(&mut merge, &ground.body);
+        ground.storages.purge_former(&mut state, &ground.body);
     }
+    let undo = patches::inverse(&state, ground.body.value());
+    compose(&mut merge, state);
     forget_touches(&mut merge, ground);
     Conclusion {
         merge,
+        undo,
         done,
         release_finalizer: done && plan.reason == Reason::Delete,
         fully_handled: done && plan.reason.runs_handlers() && !ground.ignored,
         ..idle
     }
 }
+
+/// Why no handler can be called: what came of it could not be stored, so that it would be called again and again
+/// (B-054). `None` if there is room for its progress.
+pub(crate) fn no_room(plan: &Plan, now: Timestamp) -> Option<String> {
+    let size = |body: &Body| -> usize { body.annotations().map(|(key, text)| key.len() + text.len()).sum() };
+    let body = &plan.ground.body;
+    let due = plan.steps.iter().filter(|step| step.is_due()).count();
+    let taken = size(body);
+    if due == 0 || taken < conventions::ANNOTATIONS_LIMIT / 2 {
+        return None;
+    }
+    let Conclusion { merge, .. } = finish(plan, Vec::new(), &PatchContents::default(), now);
+    let mut after = body.value().clone();
+    patches::merge_into(&mut after, &Value::Object(merge));
+    let needed = size(&Body::new(after)) + due * CALL_SIZE;
+    (needed > conventions::ANNOTATIONS_LIMIT).then(|| {
+        format!(
+            "the annotations of the object leave no room for the progress of its handlers: {taken} of {} bytes are taken",
+            conventions::ANNOTATIONS_LIMIT
+        )
+    })
+}
+
+/// What a call adds to a record at the least: times, a message.
+const CALL_SIZE: usize = 400;
 
 /// Takes away the mark that Kopf leaves when it wakes itself up, if the object is patched anyway.
 fn forget_touches(merge: &mut Map<String, Value>, Ground { body, storages, .. }: &Ground) {

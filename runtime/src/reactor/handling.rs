@@ -30,6 +30,9 @@ impl Processor {
         spec: &TypedSpec,
         plan: &Plan,
     ) -> Result<Next, Fault> {
+        if let Some(reason) = planning::no_room(plan, self.environment.clock.now()) {
+            return Err(Fault(reason));
+        }
         let observed = Self::observed(object);
         let memo = self.memo(memory);
         let subject = Subject {
@@ -120,7 +123,7 @@ impl Processor {
         {
             // Handlers of raw events are not retried, and others need not suffer for them.
             tracing::error!(name = body.name(), "The API server refused the patch: {message}");
-            let before = as_it_was(body, &conclusion.merge);
+            let before = as_it_was(body, &conclusion);
             (conclusion, applied) = apply(finished.clone(), own, before).await;
         }
         // Where handlers wanted nothing, the refusal is not theirs, and what they have done stays done.
@@ -128,7 +131,7 @@ impl Processor {
             && wanted
         {
             let failed = self.refused(plan, &finished, body, message, now);
-            let before = as_it_was(body, &conclusion.merge);
+            let before = as_it_was(body, &conclusion);
             (conclusion, applied) = apply(failed, PatchContents::default(), before).await;
         }
         (conclusion, applied)
@@ -217,16 +220,20 @@ impl Processor {
     }
 }
 
-/// Takes back what a patch has done to the annotations, where all progress is: a part of it may have been stored before
-/// another part was refused.
-fn as_it_was(body: &Body, merge: &Map<String, Value>) -> Map<String, Value> {
+/// Takes back what a patch has done to the annotations, and to wherever else progress is: a part of it may have been
+/// stored before another part was refused.
+fn as_it_was(body: &Body, Conclusion { merge, undo, .. }: &Conclusion) -> Map<String, Value> {
     let changed = merge.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let keys = changed.and_then(Value::as_object).into_iter().flat_map(Map::keys);
-    let before: Map<String, Value> = keys.map(|key| (key.clone(), body.annotation(key).into())).collect();
-    if before.is_empty() {
-        return Map::new();
+    let annotations: Map<String, Value> = keys.map(|key| (key.clone(), body.annotation(key).into())).collect();
+    let mut before = undo.clone();
+    if !annotations.is_empty() {
+        compose(
+            &mut before,
+            Map::from_iter([("metadata".to_owned(), json!({"annotations": annotations}))]),
+        );
     }
-    Map::from_iter([("metadata".to_owned(), json!({"annotations": before}))])
+    before
 }
 
 fn fastrand_below(limit: usize) -> usize {

@@ -323,6 +323,20 @@ pub(crate) fn between(old: &Map<String, Value>, new: &Map<String, Value>) -> Map
     patch
 }
 
+/// The merge patch that takes back what another one does to this value. What that one made is removed, but for the
+/// mappings around it.
+pub(crate) fn inverse(patch: &Map<String, Value>, value: &Value) -> Map<String, Value> {
+    let back = |(key, change): (&String, &Value)| {
+        let before = value.get(key).unwrap_or(&Value::Null);
+        let back = match change {
+            Value::Object(change) if before.is_object() || before.is_null() => Value::Object(inverse(change, before)),
+            _ => before.clone(),
+        };
+        (key.clone(), back)
+    };
+    patch.iter().map(back).collect()
+}
+
 /// The object after the functions.
 pub(crate) fn transformed(object: &Value, functions: &[PatchFunction]) -> Result<Value, FunctionPanicked> {
     let mut object = object.clone();

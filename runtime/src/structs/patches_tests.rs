@@ -231,3 +231,16 @@ fn the_patch_between_two_values_leads_from_one_to_the_other() {
         }
     }
 }
+
+#[test]
+fn what_a_patch_does_is_taken_back_by_its_inverse() {
+    let before = json!({"a": {"b": 1, "c": 2}, "d": "text", "e": {"f": 3}});
+    let patch = json!({"a": {"b": 5, "c": null}, "d": {"now": "a mapping"}, "e": "a text", "g": {"h": {"i": 1}}});
+    let mut object = before.clone();
+    merge_into(&mut object, &patch);
+    let back = inverse(patch.as_object().unwrap(), &before);
+    merge_into(&mut object, &Value::Object(back));
+    let mut expected = before;
+    expected["g"] = json!({"h": {}});
+    assert_eq!(object, expected);
+}

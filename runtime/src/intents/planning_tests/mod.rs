@@ -7,6 +7,7 @@ mod deletion;
 mod fields;
 mod filters;
 mod identity;
+mod persisting;
 mod results;
 mod resuming;
 mod secrets;
