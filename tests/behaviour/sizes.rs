@@ -56,7 +56,7 @@ fn noting<K: Kind>(
     }
 }
 
-fn operator<K: Kind>(notes: &Notes) -> Operator {
+fn operator<K: Kind<Memo = ()>>(notes: &Notes) -> Operator {
     Operator::new("suite").resource(Resource::of::<K>().on_create("made", noting(notes), |o| o).on_update(
         "changed",
         noting(notes),

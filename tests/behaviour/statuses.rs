@@ -89,7 +89,7 @@ async fn make<K: Kind>(cluster: &Cluster, name: &str) -> String {
 }
 
 /// Two steps, the second of which needs another attempt; both have a result, and one writes to the spec, too.
-fn in_two_steps<K: Kind>(notes: &Notes) -> Operator {
+fn in_two_steps<K: Kind<Memo = ()>>(notes: &Notes) -> Operator {
     let first = |Change { patch, .. }: Change<K>| {
         patch.spec(json!({"seen": true}));
         async { HandlerResult::Ok(json!({"host": "h"})) }
