@@ -241,6 +241,7 @@ mod tests {
         assert!(matches!(next, Invoked::Returned(Outcome::Success(Some(_)))));
     }
 
+    // E-14
     #[tokio::test]
     async fn an_abort_ends_the_call() {
         let abort = CancellationToken::new();
