@@ -141,9 +141,12 @@ impl Ground {
 }
 
 impl Step {
-    /// It is to be made in this cycle, be it to be refused.
+    /// It is to be made in this cycle, be it to fail without a call.
     pub(super) fn is_due(&self) -> bool {
-        matches!(self.readiness, Readiness::Awake | Readiness::Refused(_))
+        match self.readiness {
+            Readiness::Awake | Readiness::Refused(_) | Readiness::Faulty(_) => true,
+            Readiness::Done | Readiness::Sleeping(_) => false,
+        }
     }
 }
 
@@ -152,13 +155,9 @@ impl Plan {
     ///
     /// `random` yields a number below its argument.
     pub(crate) fn pick(&self, lifecycle: &Lifecycle, random: impl FnMut(usize) -> usize) -> Vec<usize> {
-        let due = |step: &Step| {
-            matches!(
-                step.readiness,
-                Readiness::Awake | Readiness::Refused(_) | Readiness::Faulty(_)
-            )
-        };
-        let due: Vec<usize> = (0..self.steps.len()).filter(|&index| due(&self.steps[index])).collect();
+        let due: Vec<usize> = (0..self.steps.len())
+            .filter(|&index| self.steps[index].is_due())
+            .collect();
         let waiting = |&index: &usize| {
             let Step { id, record, .. } = &self.steps[index];
             Waiting::new(id, record.retries, record.started)
