@@ -1,5 +1,6 @@
 //! `cargo run -p kopf-tests --bin mutants [-- FILTER…]`: inverts one rule after another in a copy of the workspace,
-//! and runs the test that must notice it. FILTER is a part of an id, or of the name of a file or of a test; several choose what any of them does.
+//! and runs the test that must notice it. FILTER is a part of an id, or of the name of a file or of a test; of several,
+//! any will do.
 //!
 //! A mutant is killed if its test is built and fails. It has survived if the test passes, hangs, or cannot be built.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
