@@ -1,7 +1,7 @@
 //! Why handlers run: what is a change, what is none, and whose it is.
 
 use kopf_runtime::{
-    Change, Event, HandlerResult, Kind, Operator, PRESENT, Raw, Reference, Resource, Temporary, Timer, secs,
+    Change, Event, EventType, HandlerResult, Kind, Operator, PRESENT, Raw, Reference, Resource, Temporary, Timer, secs,
 };
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
@@ -473,4 +473,49 @@ async fn the_steps_of_a_cycle_have_their_order() {
     let after = notes.all()[before..].to_vec();
     assert_eq!(after[..2], ["event Modified", "gone delete a 0"]);
     assert_eq!(after.last().unwrap(), "event Deleted");
+}
+
+// C-4, W-5: what own patches still have to bring is not awaited, and nothing is patched after the end.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_gone_ends_at_once_whatever_is_still_to_come() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let watch = {
+        let notes = notes.clone();
+        move |Event { event_type, patch, .. }: Event<Widget>| {
+            notes.add(format!("{event_type:?}"));
+            if event_type == EventType::Deleted {
+                patch.status(json!({"seen": true}));
+            }
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let resource = Resource::of::<Widget>()
+        .on_create("made", noting(&notes, "made"), |o| o)
+        .on_update("changed", noting(&notes, "changed"), |o| o)
+        .on_event("watch", watch, |o| o.label("watched", PRESENT));
+    let operator = cluster.start(Operator::new("suite").resource(resource));
+    let object = path(&cluster, "a");
+    let labels = json!({"labels": {"watched": ""}});
+    create_with(&cluster, "a", labels, json!({"size": 1})).await;
+    notes.wait_for(2).await;
+    let faults = cluster.embedded.as_ref().unwrap().faults();
+    faults.hold_events();
+    cluster.wait(&object, handled).await;
+    cluster.patch(&object, &json!({"spec": {"size": 2}})).await;
+    cluster.request("DELETE", &object, &Value::Null).await.unwrap();
+    let audit = || cluster.embedded.as_ref().unwrap().audit().with_verb("patch").len();
+    let before = audit();
+    faults.release_events();
+    tokio::time::sleep(secs(1)).await;
+    assert_eq!(notes.all().last().unwrap(), "Deleted");
+    tokio::time::sleep(secs(60)).await;
+    operator.stop().await;
+    assert_eq!(audit(), before, "there is nothing to be patched any more");
+    assert!(
+        notes.all().iter().all(|note| !note.starts_with("changed")),
+        "{:?}",
+        notes.all()
+    );
 }

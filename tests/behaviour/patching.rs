@@ -4,7 +4,7 @@ use kopf_runtime::{Change, Event, EventType, HandlerResult, Operator, Patch, Res
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Notes, Widget, create, create_with, path};
-use kopf_testserver::{RecordedRequest, Server};
+use kopf_testserver::{Failure, RecordedRequest, Server, Traffic};
 use serde_json::{Value, json};
 
 const JSON: &str = "application/json-patch+json";
@@ -374,4 +374,46 @@ async fn a_broken_function_costs_nobody_else_anything() {
     cluster.wait(&path, |object| object["status"]["half"] == "done").await;
     operator.stop().await;
     assert_eq!(notes.all(), ["breaks 0", "works 0", "breaks 1"]);
+}
+
+// between the two halves of the functions; the merge patch before them is not sent again.
+#[tokio::test(start_paused = true)]
+async fn a_conflict_of_the_last_request_repeats_the_functions_alone() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let made = |Change { patch, .. }: Change<Widget>| async move {
+        patch.spec(json!({"x": "y"}));
+        patch.then(|object| object["metadata"]["labels"]["by"] = json!("function"));
+        patch.then(|object| object["status"]["count"] = json!(1));
+        HandlerResult::Ok(())
+    };
+    let status = Traffic::any().verb("patch").resource("widgets").subresource("status");
+    server(&cluster).faults().plan(status, 1, Failure::Delay(secs(5)));
+    let operator =
+        cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().on_create("made", made, |o| o)));
+    let object = path(&cluster, "a");
+    create(&cluster, "a", json!({"size": 1})).await;
+    cluster
+        .wait(&object, |object| object["metadata"]["labels"]["by"] == "function")
+        .await;
+    meddle(cluster.client.clone(), &object).await;
+    let done = cluster.wait(&object, |object| object["status"]["count"] == 1).await;
+    tokio::time::sleep(secs(10)).await;
+    operator.stop().await;
+    assert_eq!(done["metadata"]["labels"], json!({"by": "function", "other": "here"}));
+    let requests: Vec<_> = patches(&cluster)
+        .into_iter()
+        .map(|request| (request.content_type, request.resource, request.status.unwrap()))
+        .collect();
+    let request = |kind: &str, resource: &str, status| (kind.to_owned(), resource.to_owned(), status);
+    assert_eq!(
+        requests[..5],
+        [
+            request(MERGE, "widgets", 200),
+            request(JSON, "widgets", 200),
+            request(JSON, "widgets/status", 422),
+            request(MERGE, "widgets", 200), // that of `meddle`, which was faster
+            request(JSON, "widgets/status", 200),
+        ]
+    );
 }

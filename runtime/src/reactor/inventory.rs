@@ -203,7 +203,7 @@ mod tests {
         Body::new(json!({"metadata": {"uid": uid, "resourceVersion": version}}))
     }
 
-    //
+    //
     #[test]
     fn one_object_has_one_worker_at_a_time() {
         let inventory = Inventory::default();
