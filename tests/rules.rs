@@ -21,8 +21,9 @@ struct Core {
     excused: BTreeMap<String, String>,
     /// Bugs that are played on the embedded server alone, with the reason.
     embedded: BTreeMap<String, String>,
-    /// The tests of each section's edge cases, in the order of the lines; several for one line stand in one text.
-    edges: BTreeMap<String, Vec<Option<String>>>,
+    /// The tests of each section's edge cases, in the order of the lines; several for one line stand in one text. What
+    /// has to wait says `later:` and why.
+    edges: BTreeMap<String, Vec<String>>,
     /// What has no test yet.
     pending: Vec<String>,
 }
@@ -153,10 +154,10 @@ fn every_edge_case_has_a_test() {
             faults.push(format!("{name} has {} edge cases, not {}", section.edges, edges.len()));
         }
         for (index, tests) in edges.iter().enumerate() {
-            let Some(tests) = tests else {
-                println!("edge case {} of {name} has no test", index + 1);
+            if tests.starts_with("later: ") {
+                println!("edge case {} of {name} is for {tests}", index + 1);
                 continue;
-            };
+            }
             for test in tests
                 .split(' ')
                 .filter(|test| all.iter().all(|known| known.name != *test))

@@ -249,10 +249,12 @@ async fn zero_delays_are_retried_in_the_next_cycle(cluster: &Cluster) {
             .settings(|settings| settings.execution.default_backoff = secs(0))
             .resource(Resource::of::<Widget>().on_create("made", handler, |o| o)),
     );
+    let begin = tokio::time::Instant::now();
     create(cluster, "a", json!({"size": 1})).await;
     cluster.wait(&path(cluster, "a"), handled).await;
     operator.stop().await;
     assert_eq!(notes.all(), ["0", "1", "2", "3"]);
+    assert!(begin.elapsed() < secs(50), "Kopf's own default is a minute");
 }
 
 // E-13, E-2: an error is said and forgotten; nobody else minds.
