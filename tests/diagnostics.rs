@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kopf_gen::diagnostic::Diagnostics;
+use kopf_gen::diagnostic::{Code, Diagnostics};
 use kopf_gen::load::load;
 use kopf_gen::lower::lower;
 use kopf_gen::model::{Operator, Origin};
@@ -170,4 +170,98 @@ fn written_persistence_survives_a_second_reading() {
             assert!(written.contains(line), "{} lost {line:?}", path.display());
         }
     }
+}
+
+fn with_handlers(handlers: &str) -> String {
+    format!(
+        "apiVersion: kopf-gen.dev/v1alpha1\nkind: OperatorSpec\nmetadata: {{name: op}}\nresources:\n\
+         - apiVersion: demo.example.com/v1\n  kind: Cart\n  spec: {{size: integer}}\n  handlers:\n{handlers}"
+    )
+}
+
+// B-021: the generator warns about the overlap.
+#[test]
+fn a_function_of_creation_and_of_a_field_is_warned_of() {
+    let create = "  - {type: create, fn: go}\n";
+    for (field, warned) in [
+        ("  - {type: field, fn: go, field: spec.size}\n", true),
+        (
+            "  - {type: field, fn: go, field: spec.size, old: {absent: true}}\n",
+            true,
+        ),
+        (
+            "  - {type: field, fn: go, field: spec.size, old: {present: true}}\n",
+            false,
+        ),
+        ("  - {type: field, fn: other, field: spec.size}\n", false),
+    ] {
+        let (_, warnings) = resolve("operator.yaml", &with_handlers(&format!("{create}{field}"))).unwrap();
+        let runs_twice = warnings.iter().any(|warning| warning.code == Code::RunsTwice);
+        assert_eq!(runs_twice, warned, "{field}");
+    }
+}
+
+// B-057: refused with the place and a hint.
+#[test]
+fn ids_that_no_annotation_can_carry_are_refused() {
+    for (id, refused) in [
+        ("Sync/User@DB (v2)", true),
+        ("größe-ändern", true),
+        ("-sync", true),
+        ("a//b", true),
+        ("sync/user.v2", false),
+    ] {
+        let text = with_handlers(&format!("  - {{type: create, fn: go, id: \"{id}\"}}\n"));
+        let faults = resolve("operator.yaml", &text).err();
+        assert_eq!(faults.is_some(), refused, "{id}");
+        for fault in faults.iter().flat_map(|faults| faults.iter()) {
+            assert_eq!(fault.code, Code::HandlerId);
+            assert_eq!(text[fault.span.start..fault.span.end], format!("\"{id}\""), "{id}");
+            assert!(fault.help.is_some(), "{id}");
+        }
+    }
+}
+
+/// The author's file of the kind, as it is seeded.
+fn stubs(spec: &str) -> String {
+    let generated = kopf_gen::generate("operator.yaml", spec, &kopf_gen::Options::default());
+    let files = generated.unwrap_or_else(|faults| panic!("{faults}")).files;
+    files
+        .get("src/handlers/cart.rs")
+        .expect("the kind has a file")
+        .contents
+        .clone()
+}
+
+// B-029: the stub says so, and hands over the number of the attempt where there may be several.
+#[test]
+fn stubs_tell_that_a_call_may_be_repeated() {
+    for kind in ["create", "update", "delete", "resume", "field"] {
+        let field = if kind == "field" { ", field: spec.size" } else { "" };
+        let text = stubs(&with_handlers(&format!(
+            "  - {{type: {kind}, fn: go, retries: 3{field}}}\n"
+        )));
+        assert!(
+            text.contains("at least once, since a crash may repeat the call."),
+            "{text}"
+        );
+        assert!(
+            text.contains("/// `retry` and `status` tell what was done before."),
+            "{text}"
+        );
+        assert!(text.contains("retry {retry}"), "{text}");
+    }
+    let once = stubs(&with_handlers("  - {type: event, fn: see}\n"));
+    assert!(!once.contains("at least once"), "{once}");
+}
+
+// B-046: the stub mentions the finalizer and how to go without.
+#[test]
+fn stubs_of_timers_tell_that_a_deletion_waits() {
+    let timer = |more: &str| {
+        let text = with_handlers("  - {type: create, fn: go}\n");
+        stubs(&format!("{text}  timers:\n  - {{fn: look, interval: 1m{more}}}\n"))
+    };
+    assert!(timer("").contains("A deletion waits for a running call"));
+    assert!(!timer(", optional: true").contains("A deletion waits"));
 }

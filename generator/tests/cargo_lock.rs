@@ -1,5 +1,6 @@
 //! The `Cargo.lock` that goes into each project: made by cargo, with the versions that this workspace is tested with.
-//! There is one for projects whose embedded API server checks the rules of schemas, too.
+//! There is one for projects whose runtime evaluates conditions in CEL and whose embedded API server checks the rules of
+//! schemas; what only one of the two needs is left out of it later.
 //!
 //! `KOPF_GEN_BLESS=1 cargo test -p kopf-gen --test cargo_lock` renews it.
 #![expect(clippy::unwrap_used, reason = "a test ends where its assumptions do")]
@@ -20,7 +21,7 @@ fn manifest(runtime: &Path, features: &str) -> String {
     format!(
         "[package]\nname = \"project\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.90\"\n\
          [lib]\npath = \"lib.rs\"\n\
-         [dependencies]\nkopf-runtime = {{ path = {:?} }}\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
+         [dependencies]\nkopf-runtime = {{ path = {:?}, features = [{features}] }}\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
          serde_json = \"1\"\ntracing = \"0.1\"\n\
          [dev-dependencies]\nkopf-testserver = {{ path = {:?}, features = [{features}] }}\n\
          serde_yaml = {{ package = \"serde-saphyr\", version = \"2\", default-features = false, features = [\"deserialize\"] }}\n\

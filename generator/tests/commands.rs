@@ -252,3 +252,30 @@ fn faults_have_their_own_statuses() {
     assert_eq!(status(&kopf_gen(folder.path(), &["nonsense"])), 2);
     assert_eq!(status(&kopf_gen(folder.path(), &["--help"])), 0);
 }
+
+#[test]
+fn a_move_with_its_former_names_is_made() {
+    let folder = project();
+    let inside = folder.path().join("greeter");
+    let spec = fs::read_to_string(inside.join("operator.yaml")).unwrap();
+    let former = "{prefix: greeter.demo.example.com, finalizer: greeter.demo.example.com/finalizer}";
+    let moved = spec
+        .replace("prefix: greeter.demo", "prefix: other.demo")
+        .replace("finalizer: greeter.demo", "finalizer: other.demo");
+    fs::write(inside.join("operator.yaml"), &moved).unwrap();
+    let output = kopf_gen(&inside, &["generate"]);
+    assert_eq!(status(&output), 2);
+    let hint = format!("formerly: [{former}]");
+    assert!(stderr(&output).contains(&hint), "{}", stderr(&output));
+
+    let told = moved.replace("  persistence:\n", &format!("  persistence:\n    {hint}\n"));
+    assert_ne!(told, moved);
+    fs::write(inside.join("operator.yaml"), told).unwrap();
+    let output = kopf_gen(&inside, &["generate"]);
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
+    let registry = fs::read_to_string(inside.join("src/generated/mod.rs")).unwrap();
+    assert!(
+        registry.contains("Former::new(\"greeter.demo.example.com\""),
+        "{registry}"
+    );
+}

@@ -371,3 +371,52 @@ fn nothing_is_written_through_links_or_over_protection() {
     project.run(&changed);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
 }
+
+#[test]
+fn memos_are_seeded_once_and_then_the_authors() {
+    let project = Project::new();
+    let with_memo = SPEC.replace("resources:", "memo: state::Shared\nresources:");
+    project.run(&with_memo);
+    assert!(
+        project
+            .read("src/lib.rs")
+            .ends_with("pub mod generated;\npub mod handlers;\npub mod state;\n")
+    );
+    assert!(project.read("src/state.rs").contains("pub struct Shared {}"));
+
+    let own = "//! Mine.\n\n#[derive(Default)]\npub struct Shared {\n    pub count: u32,\n}\n";
+    project.write("src/state.rs", own);
+    project.run(&with_memo);
+    assert_eq!(project.read("src/state.rs"), own);
+    let more = with_memo.replace("    spec:", "    memo: state::OfGreeting\n    spec:");
+    project.run(&more);
+    let text = project.read("src/state.rs");
+    assert!(text.starts_with(own), "{text}");
+    assert!(text.contains("impl From<&Shared> for OfGreeting"), "{text}");
+    project.run(SPEC);
+    assert_eq!(project.read("src/state.rs"), text);
+}
+
+#[test]
+fn a_filter_is_appended_like_a_handler() {
+    let project = Project::new();
+    let before = project.read("src/handlers/greeting.rs");
+    let filtered = SPEC.replace(
+        "fn: greet,",
+        "fn: greet, when: {fn: is_kind}, labels: {app: {fn: is_ours}},",
+    );
+    project.run(&filtered);
+    let text = project.read("src/handlers/greeting.rs");
+    assert!(
+        text.contains("pub fn is_kind(Filter { name, spec, .. }: Filter<Greeting>) -> bool {"),
+        "{text}"
+    );
+    assert!(
+        text.contains("pub fn is_ours(ValueFilter { value, .. }: ValueFilter) -> bool {"),
+        "{text}"
+    );
+    let kept = before.lines().filter(|line| !line.starts_with("use "));
+    for line in kept {
+        assert!(text.contains(line), "{line} is gone from\n{text}");
+    }
+}

@@ -95,10 +95,6 @@ fn refuse_move(before: &Persistence, after: &Persistence) {
     for (key, before, after) in values.into_iter().filter(|(_, before, after)| before != after) {
         output::tell(&format!("  {key} {before} is now {after}"));
     }
-    if before.prefix == after.prefix {
-        output::tell(&format!("put the old value back into {}", project::SPEC));
-        return;
-    }
     output::tell(&format!(
         "put the old value back into {}, or let the operator take over what it finds under the old names:",
         project::SPEC

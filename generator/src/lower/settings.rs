@@ -65,7 +65,7 @@ pub(super) fn persistence(spec: &OperatorSpec, resources: &[Resource], faults: &
         formerly: given
             .formerly
             .iter()
-            .map(|former| self::former(former, &prefix, faults))
+            .map(|former| self::former(former, &prefix, &finalizer, faults))
             .collect(),
         prefix,
         finalizer,
@@ -186,23 +186,24 @@ pub(super) fn check_room(spec: &spec::Persistence, resources: &[Resource], fault
     }
 }
 
-fn former(spec: &FormerSpec, prefix: &str, faults: &mut Faults) -> Former {
+fn former(spec: &FormerSpec, prefix: &str, finalizer: &str, faults: &mut Faults) -> Former {
     check_prefix(&spec.prefix.value, spec.prefix.span, faults);
-    if spec.prefix.value == prefix {
-        let message = format!("`{prefix}` is the prefix of today, not a former one");
-        let help = "what stands under `formerly` is read once and then removed: name the prefix that was used before";
-        faults.push(Diagnostic::error(Code::Contradiction, spec.prefix.span, message).help(help));
-    }
     if let Some(finalizer) = &spec.finalizer {
         check_finalizer(finalizer, &spec.prefix.value, faults);
     }
-    Former {
+    let former = Former {
         prefix: spec.prefix.value.clone(),
         finalizer: spec
             .finalizer
             .as_ref()
             .map_or_else(|| format!("{}/finalizer", spec.prefix.value), |name| name.value.clone()),
+    };
+    if former.prefix == prefix && former.finalizer == finalizer {
+        let message = format!("`{prefix}` and `{finalizer}` are the names of today, not former ones");
+        let help = "name the prefix and the finalizer that were used before, or remove the item";
+        faults.push(Diagnostic::error(Code::Contradiction, spec.prefix.span, message).help(help));
     }
+    former
 }
 
 pub(super) fn posting(spec: &spec::Posting) -> Posting {

@@ -30,10 +30,21 @@ pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
     if !rest.is_empty() {
         lines.extend([String::new(), rest.join(" ")]);
     }
+    if function.family == Family::Timer && holds_up(resource, function) {
+        lines.push(
+            "A deletion waits for a running call, by a finalizer, unless the spec says `optional: true`.".to_owned(),
+        );
+    }
     if function.family == Family::Change {
         lines.push("`retry` and `status` tell what was done before.".to_owned());
     }
     lines
+}
+
+/// Whether objects get a finalizer for a timer of this function.
+fn holds_up(resource: &Resource, function: &Function) -> bool {
+    let mut timers = resource.timers.iter().filter(|timer| timer.function == function.name);
+    timers.any(|timer| unset(&timer.optional) != Some(true))
 }
 
 /// The doc comment of a filter.

@@ -4,7 +4,7 @@
 
 //! The registry: which function handles what.
 
-use kopf_runtime::filters::{all, not};
+use kopf_runtime::filters::{all, cel, not};
 use kopf_runtime::{
     ABSENT, Change, Condition, Filter, HandlerResult, Operator, PRESENT, Resource, ValueFilter, by,
 };
@@ -47,9 +47,6 @@ fn shelf() -> Resource<Shelf> {
     fn is_open(args: Filter<Shelf>) -> bool {
         handlers::shelf::is_open(args)
     }
-    fn is_moving(args: Filter<Shelf>) -> bool {
-        handlers::shelf::is_moving(args)
-    }
     Resource::of::<Shelf>()
         .on_create(
             "build",
@@ -65,6 +62,6 @@ fn shelf() -> Resource<Shelf> {
         .on_update(
             "move_books",
             move_books,
-            |o| o.when(all([Condition::from(is_open), not(Condition::from(is_moving))])),
+            |o| o.when(all([Condition::from(is_open), not(cel("object.spec.owner == 'nobody'"))])),
         )
 }

@@ -68,12 +68,3 @@ pub fn is_open(Filter { name, spec, .. }: Filter<Shelf>) -> bool {
     // TODO: decide by `spec`, `labels` and the like.
     true
 }
-
-/// Decides whether a `Shelf` is for `move_books`.
-///
-/// It is asked often, also several times for one change: it decides fast and changes nothing.
-pub fn is_moving(Filter { name, spec, .. }: Filter<Shelf>) -> bool {
-    tracing::trace!("Filtering {name}: {spec:?}");
-    // TODO: decide by `spec`, `labels` and the like.
-    true
-}

@@ -34,6 +34,7 @@ pub async fn move_out(
 /// Runs every 2 seconds for each `Tenant`.
 ///
 /// The result is stored at `.status.collect_rent`. Any error is retried; `Permanent` ends the attempts.
+/// A deletion waits for a running call, by a finalizer, unless the spec says `optional: true`.
 pub async fn collect_rent(Timer { name, .. }: Timer<Tenant>) -> HandlerResult<CollectRentResult> {
     tracing::info!("Checking Tenant {name}");
     // TODO: look at the world and act on it.

@@ -31,6 +31,7 @@ pub async fn hang_up(Change { name, memo, .. }: Change<Call>) -> HandlerResult {
 /// Runs every 2 seconds for each `Call`.
 ///
 /// Any error is retried; `Permanent` ends the attempts.
+/// A deletion waits for a running call, by a finalizer, unless the spec says `optional: true`.
 pub async fn listen(Timer { name, memo, .. }: Timer<Call>) -> HandlerResult {
     tracing::info!("Checking Call {name}, memo {memo:?}");
     // TODO: look at the world and act on it.
