@@ -203,8 +203,11 @@ macro_rules! common_options {
         /// The function is asked in every cycle of an object, so it must be quick and must not change anything
         /// (F-14). One that panics fails its handler alone, as an error of the handler itself would, and is asked
         /// again after the handler's backoff; whether deletion waits for the object then stays as it was (F-15,
-        /// *Improve on*). Of an object that does not fit its type it is not asked: such an object has no handlers to
-        /// be called, and its deletion waits for it as if the condition held.
+        /// *Improve on*).
+        ///
+        /// It is not asked about an object that does not fit its type: no handler of such an object can be called, and
+        /// the finalizer stays as if the condition held. Where what was handled last does fit, a deletion goes on with
+        /// that, and so does `spec` in the condition.
         pub fn when(mut self, condition: impl Into<Condition<K>>) -> Self {
             self.common.filters.when.push(condition.into().erased);
             self

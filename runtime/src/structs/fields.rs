@@ -128,6 +128,10 @@ mod tests {
             Some(&json!("x"))
         );
         assert_eq!(FieldPath::from("metadata.labels.a.b/c").resolve(&object), None);
+        assert_eq!(
+            FieldPath::from("metadata.labels").resolve(&object),
+            Some(&json!({"a.b/c": "x"}))
+        );
     }
 
     #[test]
