@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kopf_runtime::logging::{Verbosity, capture};
+use kopf_runtime::storages::StatusProgress;
 use kopf_runtime::{Change, HandlerResult, Kind, Operator, Reference, Resource, Temporary, Timer, secs};
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
@@ -15,6 +16,7 @@ const BASE: &str = "kopf.zalando.org/last-handled-configuration";
 on_both_servers! {
     a_status_is_written_with_and_without_its_subresource;
     what_the_schema_prunes_is_told_once_and_stops_nobody;
+    progress_that_the_schema_prunes_is_told_and_not_run_after;
     a_status_that_is_stored_as_meant_is_no_trouble;
     the_status_of_a_kind_of_kubernetes_is_left_to_its_owner;
 }
@@ -41,6 +43,7 @@ macro_rules! kind {
 
 kind!(Plain, "statuses.kopf-gen.example.com", "plains");
 kind!(Strict, "statuses.kopf-gen.example.com", "stricts");
+kind!(Closed, "statuses.kopf-gen.example.com", "closeds");
 kind!(Pod, "", "pods");
 
 fn handled(object: &Value) -> bool {
@@ -159,6 +162,43 @@ async fn what_the_schema_prunes_is_told_once_and_stops_nobody(cluster: &Cluster)
                 .filter(|line| line.contains(&format!("did not keep {field}")));
             assert_eq!(told.count(), 1, "{text}");
         }
+    }
+}
+
+// B-049: an operator that wants its progress there all the same.
+async fn progress_that_the_schema_prunes_is_told_and_not_run_after(cluster: &Cluster) {
+    let closed = json!({"type": "object", "properties": {"phase": {"type": "string"}}});
+    install::<Closed>(cluster, closed, true).await;
+    let log = cluster.embedded.as_ref().map(|_| capture(Verbosity::Normal));
+    let notes = Notes::default();
+    let step = || {
+        let notes = notes.clone();
+        move |Change { retry, .. }: Change<Closed>| {
+            notes.add(retry.to_string());
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let resource = Resource::of::<Closed>()
+        .on_create("first", step(), |o| o)
+        .on_create("second", step(), |o| o);
+    let operator = cluster.start(Operator::new("suite").resource(resource).settings(|settings| {
+        settings.persistence.progress = vec![std::sync::Arc::new(StatusProgress::new("status.suite.progress"))];
+    }));
+    make::<Closed>(cluster, "a").await;
+    tokio::time::sleep(secs(5)).await;
+    operator.stop().await;
+    let calls = notes.all().len();
+    assert!(
+        (2..=6).contains(&calls),
+        "it waits longer and longer: {calls} calls in five seconds"
+    );
+    if let Some(log) = log {
+        assert!(
+            log.text()
+                .contains("the progress of the handler first was stored and is not there"),
+            "{}",
+            log.text()
+        );
     }
 }
 

@@ -298,6 +298,11 @@ pub(crate) fn annotations_under<'a>(prefix: &'a str, body: &'a Body) -> impl Ite
         .filter(move |(key, _)| key.split_once('/').is_some_and(|(own, _)| own == prefix))
 }
 
+/// How many bytes the annotations of an object take of what is allowed.
+pub(crate) fn size(body: &Body) -> usize {
+    body.annotations().map(|(key, text)| key.len() + text.len()).sum()
+}
+
 /// Takes the annotations with this prefix out of an essence.
 pub(crate) fn clear_annotations(essence: &mut Value, prefix: &str) {
     if let Some(Value::Object(annotations)) = essence.pointer_mut("/metadata/annotations") {

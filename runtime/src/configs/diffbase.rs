@@ -126,12 +126,10 @@ impl AnnotationsDiffBase {
 
     /// How long the text may be so that the object can be written at all (B-054).
     fn limit(&self, body: &Body) -> usize {
-        let own = |key: &str| key.split_once('/').is_some_and(|(prefix, _)| prefix == self.prefix);
-        let others: usize = body
-            .annotations()
-            .filter(|(key, _)| !own(key))
-            .map(|(key, value)| key.len() + value.len())
+        let own: usize = conventions::annotations_under(&self.prefix, body)
+            .map(|(key, text)| key.len() + text.len())
             .sum();
+        let others = conventions::size(body) - own;
         TEXT_LIMIT.min(conventions::ANNOTATIONS_LIMIT.saturating_sub(others + RESERVE))
     }
 }

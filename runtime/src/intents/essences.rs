@@ -138,7 +138,9 @@ impl Essences {
     }
 
     /// What is noted in the records of handlers that have handled the object as it is now.
-    pub(crate) fn note(&self, handled: &Value) -> Value {
+    ///
+    /// It is to be no longer than `room`; nor longer than what each handler of an unfinished cycle may take.
+    pub(crate) fn note(&self, handled: &Value, room: usize) -> Value {
         let none = Value::Object(Map::new());
         let base = digests::sealed(&self.body, self.base.clone().unwrap_or(none));
         let handled = digests::sealed(&self.body, handled.clone());
@@ -146,14 +148,14 @@ impl Essences {
             (Value::Object(base), Value::Object(handled)) => patches::between(base, handled),
             _ => Map::new(),
         };
-        digests::fit(Value::Object(patch), &handled, NOTE_LIMIT)
+        digests::fit(Value::Object(patch), &handled, NOTE_LIMIT.min(room))
     }
 
     /// A note brought up to date with what this operator itself has changed, from `before` to `after`: it is no news.
-    pub(crate) fn renoted(&self, note: &Value, own: &Map<String, Value>) -> Value {
+    pub(crate) fn renoted(&self, note: &Value, own: &Map<String, Value>, room: usize) -> Value {
         let mut handled = self.noted(note);
         patches::merge_into(&mut handled, &Value::Object(own.clone()));
-        self.note(&handled)
+        self.note(&handled, room)
     }
 
     /// The names of the extra fields that a copy of the essence as it is now covers.

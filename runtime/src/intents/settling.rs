@@ -132,23 +132,35 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
 /// Why no handler can be called: what came of it could not be stored, so that it would be called again and again
 /// (B-054). `None` if there is room for its progress.
 pub(crate) fn no_room(plan: &Plan, now: Timestamp) -> Option<String> {
-    let size = |body: &Body| -> usize { body.annotations().map(|(key, text)| key.len() + text.len()).sum() };
     let body = &plan.ground.body;
     let due = plan.steps.iter().filter(|step| step.is_due()).count();
-    let taken = size(body);
+    let taken = conventions::size(body);
     if due == 0 || taken < conventions::ANNOTATIONS_LIMIT / 2 {
         return None;
     }
     let Conclusion { merge, .. } = finish(plan, Vec::new(), &PatchContents::default(), now);
     let mut after = body.value().clone();
     patches::merge_into(&mut after, &Value::Object(merge));
-    let needed = size(&Body::new(after)) + due * CALL_SIZE;
+    let needed = conventions::size(&Body::new(after)) + due * CALL_SIZE;
     (needed > conventions::ANNOTATIONS_LIMIT).then(|| {
         format!(
             "the annotations of the object leave no room for the progress of its handlers: {taken} of {} bytes are taken",
             conventions::ANNOTATIONS_LIMIT
         )
     })
+}
+
+/// Why the handlers cannot go on: what was stored of their progress is not there afterwards, so that they would be
+/// called for ever (B-049). `after` is the state that the API server answered with.
+pub(crate) fn forgotten(plan: &Plan, conclusion: &Conclusion, after: &Body, now: Timestamp) -> Option<String> {
+    let storages = &plan.ground.storages;
+    let kept = !conclusion.done || plan.ground.keeps_records(plan.reason);
+    let lost = |step: &&Step| storages.progress.fetch(after, &step.id, now).is_none();
+    let step = plan.steps.iter().filter(|_| kept).find(lost)?;
+    Some(format!(
+        "the progress of the handler {} was stored and is not there; does the schema of the kind have the field for it?",
+        step.id
+    ))
 }
 
 /// What a call adds to a record at the least: times, a message.
@@ -224,12 +236,15 @@ fn store_records(
     for id in known.iter().filter(|id| !selected(id) && !subrefs.contains(id)) {
         storages.progress.purge(&mut additions, body, id);
     }
+    // What is free is for all of them (B-054).
+    let free = conventions::ANNOTATIONS_LIMIT.saturating_sub(conventions::size(body));
+    let room = (free / (plan.steps.len() + 1)).saturating_sub(CALL_SIZE);
     for (step, made) in plan.steps.iter().zip(records) {
         let just_finished = made.as_ref().is_some_and(Record::finished);
         let mut record = made.unwrap_or_else(|| step.record.clone());
         record.handled = match record.handled.take() {
-            _ if just_finished && step.notes => Some(essences.note(&own.after)),
-            Some(note) if !own.patch.is_empty() => Some(essences.renoted(&note, &own.patch)),
+            _ if just_finished && step.notes => Some(essences.note(&own.after, room)),
+            Some(note) if !own.patch.is_empty() => Some(essences.renoted(&note, &own.patch, room)),
             note => note,
         };
         storages.progress.store(&mut additions, body, &step.id, &record);

@@ -58,10 +58,12 @@ impl Processor {
         memory.handled_once |= conclusion.fully_handled;
         // While timers hold the object, the records say it, also to the next operator.
         memory.deletion_done |= conclusion.release_finalizer && !plan.ground.held;
+        let mut forgotten = None;
         let patched = match applied {
             Applied::Patched(after) => {
                 let changed = after.resource_version() != body.resource_version();
                 memory.version = after.resource_version().map(Into::into);
+                forgotten = planning::forgotten(plan, &conclusion, &after, self.environment.clock.now());
                 object.current = Some(after);
                 changed
             }
@@ -76,6 +78,9 @@ impl Processor {
                 return Err(refused_progress(&message));
             }
         };
+        if let Some(reason) = forgotten {
+            return Err(Fault(reason));
+        }
         if conclusion.release_finalizer && !memory.timers.hold() {
             let freshest = object.current.clone().unwrap_or_else(|| body.clone());
             return self.release(object, &freshest).await;

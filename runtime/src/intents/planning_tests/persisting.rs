@@ -140,3 +140,22 @@ fn a_former_finalizer_holds_and_is_exchanged_unless_the_object_goes() {
     );
     assert_eq!(world.called(), ["d delete"]);
 }
+
+// B-054
+#[test]
+fn the_notes_of_many_handlers_share_what_room_there_is() {
+    let ids: Vec<String> = (0..40).map(|number| format!("c{number}")).collect();
+    let mut world = World::new(ids.iter().map(|id| create(id)));
+    world.lifecycle = Lifecycle::AllAtOnce;
+    world.answer("c0", [wait(5)]);
+    // Each of them could note all of it, but for the others.
+    let spec = json!({"a": "x".repeat(1800), "b": "x".repeat(1800)});
+    world.edit(json!({"spec": spec, "metadata": {"annotations": {"example.com/notes": "n".repeat(150_000)}}}));
+    assert!(!world.cycle().done);
+    let size = |world: &World| crate::configs::conventions::size(&Body::new(world.object.clone()));
+    let limit = crate::configs::conventions::ANNOTATIONS_LIMIT;
+    assert!(size(&world) < limit, "{}", size(&world));
+    assert!(world.pass(5).cycle().done);
+    assert_eq!(world.called().len(), 41, "all are done, and one needed another attempt");
+    assert!(size(&world) < limit);
+}
