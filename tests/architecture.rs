@@ -28,7 +28,7 @@ const RUNTIME: &[&[&str]] = &[
 const GENERATOR: &[&[&str]] = &[
     &["naming", "diagnostic", "rustfmt"],
     &["model", "fileset"],
-    &["spec", "template", "lock", "cargo_lock"],
+    &["spec", "template", "lock", "cargo_lock", "matching"],
     &["load"],
     &["lower", "render", "write"],
     &["lib"],

@@ -246,7 +246,10 @@ async fn the_status_of_a_kind_of_kubernetes_is_left_to_its_owner(cluster: &Clust
         .await;
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
-        "spec": {"containers": [{"name": "c", "image": "example.com/image:1"}]},
+        "spec": {
+            "containers": [{"name": "c", "image": "example.com/image:1"}],
+            "automountServiceAccountToken": false,
+        },
     });
     cluster
         .request("POST", &format!("{namespace}/pods"), &pod)
