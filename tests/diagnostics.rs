@@ -214,7 +214,7 @@ fn ids_that_no_annotation_can_carry_are_refused() {
         let text = with_handlers(&format!("  - {{type: create, fn: go, id: \"{id}\"}}\n"));
         let faults = resolve("operator.yaml", &text).err();
         assert_eq!(faults.is_some(), refused, "{id}");
-        for fault in faults.iter().flat_map(|faults| faults.iter()) {
+        for fault in faults.iter().flat_map(Diagnostics::iter) {
             assert_eq!(fault.code, Code::HandlerId);
             assert_eq!(text[fault.span.start..fault.span.end], format!("\"{id}\""), "{id}");
             assert!(fault.help.is_some(), "{id}");
