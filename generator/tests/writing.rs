@@ -420,3 +420,12 @@ fn a_filter_is_appended_like_a_handler() {
         assert!(text.contains(line), "{line} is gone from\n{text}");
     }
 }
+
+#[test]
+fn a_test_that_needs_a_variable_says_so() {
+    let test = |spec: &str| generated(spec).files.get("tests/operator.rs").unwrap().contents.clone();
+    assert!(!test(SPEC).contains("#[ignore"));
+    let set = |value: &str| SPEC.replace("fn: greet,", &format!("fn: greet, retries: {value},"));
+    assert!(!test(&set("{env: RETRIES, default: 3}")).contains("#[ignore"));
+    assert!(test(&set("{env: RETRIES}")).contains("does not start without RETRIES in the environment"));
+}

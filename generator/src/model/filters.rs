@@ -20,6 +20,14 @@ pub struct Filters {
 }
 
 impl Filters {
+    pub(super) fn needed_variables(&self) -> impl Iterator<Item = &str> {
+        let texts = self.labels.iter().chain(&self.annotations);
+        texts.filter_map(|(_, criterion)| match criterion {
+            Criterion::Environment { name, default: None } => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// The functions that it asks.
     #[must_use]
     pub fn functions(&self) -> Vec<&str> {

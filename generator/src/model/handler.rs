@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Backoff, Filters, Optional, Schema, unset};
+use super::{Backoff, Configured, Filters, Optional, Schema, unset};
 
 /// An entry of `handlers`, with one type.
 #[derive(Clone, Debug)]
@@ -34,6 +34,17 @@ pub struct Handler {
 }
 
 impl Handler {
+    /// The environment variables that must be set.
+    #[must_use]
+    pub fn needed_variables(&self) -> Vec<&str> {
+        let flags = [&self.enabled, &self.optional, &self.deleted, &self.covers_downtime];
+        let flags = flags.into_iter().flatten().filter_map(Configured::needed);
+        flags
+            .chain(self.limits.needed_variables())
+            .chain(self.filters.needed_variables())
+            .collect()
+    }
+
     /// Whether it is registered, as long as nobody sets a variable.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
@@ -99,6 +110,25 @@ pub struct Timer {
 }
 
 impl Timer {
+    /// The environment variables that must be set.
+    #[must_use]
+    pub fn needed_variables(&self) -> Vec<&str> {
+        let flags = [&self.enabled, &self.optional, &self.sharp];
+        let times = [
+            &self.interval,
+            &self.idle,
+            &self.initial_delay,
+            &self.cancellation_backoff,
+            &self.cancellation_timeout,
+        ];
+        let flags = flags.into_iter().flatten().filter_map(Configured::needed);
+        flags
+            .chain(times.into_iter().flatten().filter_map(Configured::needed))
+            .chain(self.limits.needed_variables())
+            .chain(self.filters.needed_variables())
+            .collect()
+    }
+
     /// Whether it is registered, as long as nobody sets a variable.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
@@ -119,6 +149,22 @@ pub struct Limits {
     pub errors: Optional<ErrorsMode>,
     /// False: the timeout does not end a running async function.
     pub interrupt: Optional<bool>,
+}
+
+impl Limits {
+    fn needed_variables(&self) -> impl Iterator<Item = &str> {
+        let backoff = match &self.backoff {
+            Some(Backoff::Fixed(wait)) => wait.needed(),
+            _ => None,
+        };
+        let others = [
+            self.retries.as_ref().and_then(Configured::needed),
+            self.timeout.as_ref().and_then(Configured::needed),
+            self.errors.as_ref().and_then(Configured::needed),
+            self.interrupt.as_ref().and_then(Configured::needed),
+        ];
+        others.into_iter().chain([backoff]).flatten()
+    }
 }
 
 /// What an arbitrary error means.

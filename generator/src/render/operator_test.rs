@@ -10,13 +10,15 @@ use super::owner;
 use super::yaml::{Yaml, documents, map};
 use crate::fileset::{Class, FileSet};
 use crate::matching;
-use crate::model::{Operator, Resource};
+use crate::model::{Handler, Operator, Resource, Timer};
 use crate::rustfmt::{WIDTH, version_order};
 use crate::template::fill;
 
 #[derive(Serialize)]
 struct Test {
     uses: Vec<String>,
+    /// The environment variables without which the operator refuses to start.
+    needed: Option<String>,
     type_name: String,
     namespace: String,
     /// Whether the operator keeps the last handled state of the objects.
@@ -70,6 +72,7 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
     let last_handled = matching::last_handled(operator).unwrap_or_default();
     let values = Test {
         uses: uses.into_iter().map(|(_, line)| line).collect(),
+        needed: needed(operator),
         type_name: type_name.to_owned(),
         namespace: namespace(resource),
         is_recorded: expected.is_recorded,
@@ -90,6 +93,17 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
         fill("tests/operator.rs", &values),
         &owner(resource),
     );
+}
+
+fn needed(operator: &Operator) -> Option<String> {
+    let handlers = operator.resources.iter().flat_map(|resource| &resource.handlers);
+    let timers = operator.resources.iter().flat_map(|resource| &resource.timers);
+    let names: BTreeSet<&str> = handlers
+        .flat_map(Handler::needed_variables)
+        .chain(timers.flat_map(Timer::needed_variables))
+        .collect();
+    let names: Vec<_> = names.into_iter().collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 fn namespace(resource: &Resource) -> String {

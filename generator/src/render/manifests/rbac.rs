@@ -2,7 +2,7 @@
 
 use super::{add, metadata};
 use crate::fileset::FileSet;
-use crate::model::{Operator, Origin, Peering, Resource};
+use crate::model::{DiffBaseStorage, Operator, Origin, Peering, ProgressStorage, Resource};
 use crate::render::yaml::{Yaml, list, map};
 
 const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
@@ -33,7 +33,7 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
 fn rules(operator: &Operator) -> Vec<Yaml> {
     let mut rules = Vec::new();
     for resource in operator.resources.iter().filter(|resource| has_handlers(resource)) {
-        rules.extend(of_kind(resource));
+        rules.extend(of_kind(operator, resource));
     }
     if operator.posting.enabled {
         rules.push(rule("", &["events"], &["create"]).comment("Kubernetes events about the objects"));
@@ -48,7 +48,7 @@ fn has_handlers(resource: &Resource) -> bool {
     !resource.handlers.is_empty() || !resource.timers.is_empty()
 }
 
-fn of_kind(resource: &Resource) -> Vec<Yaml> {
+fn of_kind(operator: &Operator, resource: &Resource) -> Vec<Yaml> {
     let reference = &resource.reference;
     let (kind, plural) = (&reference.kind, &reference.plural);
     let functions: Vec<&str> = resource
@@ -60,11 +60,25 @@ fn of_kind(resource: &Resource) -> Vec<Yaml> {
         rule(&reference.group, &[plural], &["get", "list", "watch", "patch"])
             .comment(format!("{kind}: {}", functions.join(", "))),
     ];
-    if matches!(resource.origin, Origin::Own(_)) && reference.status_subresource {
+    let is_own = matches!(resource.origin, Origin::Own(_));
+    if reference.status_subresource && (is_own || keeps_state_in_status(operator)) {
         let status = format!("{plural}/status");
-        rules.push(rule(&reference.group, &[&status], &["patch"]).comment(format!("{kind}: results of the handlers")));
+        let what = if is_own {
+            "results of the handlers"
+        } else {
+            "state of the handlers"
+        };
+        rules.push(rule(&reference.group, &[&status], &["patch"]).comment(format!("{kind}: {what}")));
     }
     rules
+}
+
+/// Such storages are written for all kinds.
+fn keeps_state_in_status(operator: &Operator) -> bool {
+    let persistence = &operator.persistence;
+    let is_progress = |storage: &ProgressStorage| matches!(storage, ProgressStorage::Status { .. });
+    let is_diffbase = |storage: &DiffBaseStorage| matches!(storage, DiffBaseStorage::Status { .. });
+    persistence.progress.iter().any(is_progress) || persistence.diffbase.iter().any(is_diffbase)
 }
 
 fn of_peering(peering: &Peering) -> Yaml {
