@@ -103,7 +103,10 @@ fn resident() -> Result<usize, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().nth(1));
-    Ok(kibibytes.ok_or("this system does not tell the resident set")?.parse::<usize>()? * 1024)
+    Ok(kibibytes
+        .ok_or("this system does not tell the resident set")?
+        .parse::<usize>()?
+        * 1024)
 }
 
 fn definition() -> Value {

@@ -48,8 +48,9 @@ pub(crate) struct Source {
     pub(crate) heartbeat: Heartbeat,
 }
 
-/// Items per page: large enough to be few, small enough never to hold two copies of everything.
-const PAGE: usize = 500;
+/// Items per page: large enough for few requests, and small enough that the pages under way, which the allocator keeps
+/// for later, are little beside what is remembered of all the objects.
+const PAGE: usize = 100;
 /// The first wait after a failure.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 /// The longest wait between two attempts; B-010 allows a handful of requests per minute.

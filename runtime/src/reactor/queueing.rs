@@ -133,8 +133,9 @@ async fn work(processor: Arc<Processor>, start: Start) {
         object.receive(inventory.poll(&key));
         // Whatever else comes, an interrupted wait or an unfinished handling goes on.
         object.due |= !matches!(next, Next::Rest);
-        let cycle = AssertUnwindSafe(processor.process(&mut object, &mut memory));
-        let cycle = cycle.catch_unwind().await;
+        // Boxed, for it is large: thousands may wait for their turn while a listing comes in.
+        let cycle = Box::pin(processor.process(&mut object, &mut memory));
+        let cycle = AssertUnwindSafe(cycle).catch_unwind().await;
         object.slot.give_back();
         next = match cycle {
             Ok(Ok(next)) => {
