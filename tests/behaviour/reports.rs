@@ -131,15 +131,15 @@ async fn a_left_over_record_is_no_reason_for_patches(cluster: &Cluster) {
     assert_eq!(notes.all(), ["made 0", "made 0"]);
 }
 
-struct Gadget;
+struct Trinket;
 
-impl Kind for Gadget {
+impl Kind for Trinket {
     type Spec = Value;
     type Status = Value;
     type Memo = ();
     const REFERENCE: Reference = Reference {
-        kind: "Gadget",
-        plural: "gadgets",
+        kind: "Trinket",
+        plural: "trinkets",
         ..Widget::REFERENCE
     };
 }
@@ -147,30 +147,30 @@ impl Kind for Gadget {
 // B-032: each write of the status is a new generation of the object.
 async fn a_status_without_a_subresource_is_no_change(cluster: &Cluster) {
     let text = widgets::definition().to_string();
-    let text = text.replace("widget", "gadget").replace("Widget", "Gadget");
+    let text = text.replace("widget", "trinket").replace("Widget", "Trinket");
     let mut definition: Value = serde_json::from_str(&text).unwrap();
     definition["spec"]["versions"][0]["subresources"] = json!({});
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     cluster.request("POST", crds, &definition).await.unwrap();
-    let collection = widgets::collection(cluster).replace("widgets", "gadgets");
-    cluster.wait(&collection, |list| list["kind"] == "GadgetList").await;
+    let collection = widgets::collection(cluster).replace("widgets", "trinkets");
+    cluster.wait(&collection, |list| list["kind"] == "TrinketList").await;
     let notes = Notes::default();
     let made = {
         let notes = notes.clone();
-        move |Change { patch, .. }: Change<Gadget>| {
+        move |Change { patch, .. }: Change<Trinket>| {
             notes.add("made 0");
             patch.status(json!({"phase": "Ready"}));
             async { HandlerResult::Ok(1) }
         }
     };
     let resource =
-        Resource::of::<Gadget>()
+        Resource::of::<Trinket>()
             .on_create("made", made, |o| o)
             .on_update("changed", noting(&notes, "changed"), |o| o);
     let operator = cluster.start(Operator::new("suite").resource(resource));
-    let gadget = json!({"apiVersion": "tests.kopf-gen.example.com/v1", "kind": "Gadget",
+    let trinket = json!({"apiVersion": "tests.kopf-gen.example.com/v1", "kind": "Trinket",
         "metadata": {"name": "a"}, "spec": {"size": 1}});
-    cluster.request("POST", &collection, &gadget).await.unwrap();
+    cluster.request("POST", &collection, &trinket).await.unwrap();
     let object = format!("{collection}/a");
     cluster
         .wait(&object, |object| handled(object) && object["status"]["made"] == 1)
