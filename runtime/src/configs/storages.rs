@@ -64,9 +64,16 @@ impl Storages {
             .filter(|former| *former != self.finalizer)
     }
 
-    /// Whether the object has our finalizer, of now or a former one: either holds it.
+    /// Our finalizers that the object has, of now and former ones.
+    pub(crate) fn holders<'a>(&'a self, body: &'a Body) -> impl Iterator<Item = &'a str> {
+        std::iter::once(self.finalizer.as_str())
+            .chain(self.former_finalizers())
+            .filter(|finalizer| finalizers::is_present(body, finalizer))
+    }
+
+    /// Whether the object has any of our finalizers: each of them holds it.
     pub(crate) fn is_held(&self, body: &Body) -> bool {
-        finalizers::is_present(body, &self.finalizer) || self.is_held_formerly(body)
+        self.holders(body).next().is_some()
     }
 
     /// Whether the object has our finalizer of now, and no former one that is to be exchanged for it.

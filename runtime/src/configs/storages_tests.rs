@@ -103,4 +103,13 @@ fn every_finalizer_that_was_ever_ours_is_ours() {
         assert!(held(ours), "{ours}");
     }
     assert!(!held("elsewhere.example.com/finalizer"));
+    let both = json!({"metadata": {"finalizers": ["now.example.com/other", "x", "old.example.com/finalizer"]}});
+    let both = Body::new(both);
+    let storages = storages();
+    let holders: Vec<_> = storages.holders(&both).collect();
+    assert_eq!(
+        holders,
+        ["old.example.com/finalizer", "now.example.com/other"],
+        "what is to be taken away by hand"
+    );
 }

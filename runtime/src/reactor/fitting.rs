@@ -51,7 +51,7 @@ impl Processor {
         }
         let advice = format!(
             "its deletion waits: mend the object, or take the finalizer {} from it by hand",
-            self.storages.finalizer
+            self.storages.holders(body).collect::<Vec<_>>().join(" and ")
         );
         self.report(body, memory, &misfit, &advice);
         Fit::Hold
