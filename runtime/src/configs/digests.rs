@@ -96,6 +96,23 @@ pub(crate) fn restore(stored: Value, fresh: Option<&Value>) -> Value {
     }
 }
 
+/// An essence with the values of `fresh` instead of all digests, also where they are others: a digest is no value.
+pub(crate) fn shown(essence: Value, fresh: &Value) -> Value {
+    let Value::Object(members) = essence else {
+        return essence;
+    };
+    let shown = members.into_iter().filter_map(|(key, value)| {
+        let fresh = fresh.get(&key);
+        let value = if is_digest(&value) {
+            fresh?.clone()
+        } else {
+            shown(value, fresh.unwrap_or_default())
+        };
+        Some((key, value))
+    });
+    Value::Object(shown.collect())
+}
+
 /// The value with digests in place of its largest parts, so that its text is not longer than `limit` (B-054).
 ///
 /// A digest stands for what `source` has at that place: for a patch, that is the whole value after it. Lists are

@@ -76,6 +76,12 @@ impl Storages {
         self.holders(body).next().is_some()
     }
 
+    /// Whether the object has finalizers that are none of ours: it stays after we have let it go.
+    pub(crate) fn is_held_by_others(&self, body: &Body) -> bool {
+        body.finalizers()
+            .any(|finalizer| self.holders(body).all(|ours| ours != finalizer))
+    }
+
     /// Whether the object has our finalizer of now, and no former one that is to be exchanged for it.
     pub(crate) fn is_settled(&self, body: &Body) -> bool {
         finalizers::is_present(body, &self.finalizer) && !self.is_held_formerly(body)

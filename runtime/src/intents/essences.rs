@@ -24,7 +24,7 @@ pub(crate) struct View {
 
 impl View {
     /// The view of a handler with a field: that field's values, and the differences within (K-8).
-    fn reduced(self, field: Option<&FieldPath>) -> Self {
+    pub(crate) fn reduced(self, field: Option<&FieldPath>) -> Self {
         let Some(field) = field else { return self };
         let value = |whole: Option<Arc<Value>>| whole.and_then(|whole| field.resolve(&whole).cloned()).map(Arc::new);
         Self {
@@ -91,7 +91,8 @@ impl Essences {
     /// Goes on with the essence that this note is about, whatever the object has become meanwhile.
     ///
     /// A creation is of one essence: what is edited while it goes on is told as an update afterwards, once, and no
-    /// creating handler runs twice (B-015).
+    /// creating handler runs twice (B-015). Of a value whose digest is all that the note has, the handlers that are left
+    /// see what it has become; the digest stays what was handled, so that the update is told nevertheless.
     pub(crate) fn pin(&mut self, note: &Value) {
         self.fresh = self.noted(note);
         self.common = self.view(self.base.as_ref(), None);
@@ -122,11 +123,11 @@ impl Essences {
         self.base.is_some() && !self.extras.iter().all(|field| self.covers(field))
     }
 
-    /// The change since the object was handled last, as a handler with this field sees it.
-    pub(crate) fn since_handled(&self, field: Option<&FieldPath>) -> View {
+    /// The change of the whole object since it was handled last; an extra field is seen by who asks for it.
+    pub(crate) fn whole_since_handled(&self, field: Option<&FieldPath>) -> View {
         match field.filter(|field| diffbase::is_extra(field)) {
-            None => self.common.clone().reduced(field),
-            Some(extra) => self.view(self.base.as_ref(), Some(extra)).reduced(Some(extra)),
+            None => self.common.clone(),
+            extra => self.view(self.base.as_ref(), extra),
         }
     }
 
@@ -187,6 +188,13 @@ impl Essences {
             self.fresh.clone()
         } else {
             diffbase::project(&self.fresh, extra, &self.fresh)
+        };
+        let (old, new) = if self.is_handled() {
+            (old, new)
+        } else {
+            // There is no change to be told, and no digest is a value.
+            let shown = |essence| digests::shown(essence, &self.actual);
+            (old.map(shown), shown(new))
         };
         let diff = diff(old.as_ref(), Some(&new));
         View {

@@ -125,18 +125,22 @@ pub(crate) struct Ground {
     pub(crate) essences: Essences,
     /// Timers hold the object, whatever its handlers do (Z-10).
     pub(crate) held: bool,
+    /// Others hold the object, and handlers that do not hold it see its deletion (Z-9).
+    pub(crate) lingers: bool,
     /// No handler prematches (F-20).
     pub(crate) ignored: bool,
     /// The state on the object belongs to another object, and counts as absent (B-028).
     pub(crate) copied: bool,
     /// The ids whose records may be on the object: of all changing handlers, and of their sub-handlers (P-10).
     pub(crate) known: BTreeSet<String>,
+    /// The records of handlers that take no part at the moment, but have done something in this cycle already (P-8).
+    pub(crate) passive: Vec<(String, Record)>,
 }
 
 impl Ground {
     /// The object stays for a while: what was done about its deletion must not be done again (Z-12).
     pub(super) fn keeps_records(&self, reason: Reason) -> bool {
-        reason == Reason::Delete && self.held
+        reason == Reason::Delete && (self.held || self.lingers)
     }
 }
 
@@ -209,12 +213,11 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     {
         essences.pin(note);
     }
-    let whole = essences.since_handled(None);
     let asked = Asked {
         body,
         spec,
         memo,
-        view: Some(&whole),
+        view: None,
     };
     let candidates: Vec<Candidate<'_>> = handlers
         .iter()
@@ -223,10 +226,10 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         .collect();
 
     let present = storages.is_held(body);
-    let volunteers = !situation.deletion_done
-        && candidates
-            .iter()
-            .any(|candidate| candidate.handler.optional && candidate.may_be_deletion());
+    let optional = candidates
+        .iter()
+        .any(|candidate| candidate.handler.optional && candidate.may_be_deletion());
+    let volunteers = optional && !situation.deletion_done;
     let reason = detect(Factors {
         gone: situation.deleted_event,
         deleting,
@@ -260,6 +263,11 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         .filter_map(|candidate| Some((candidate.handler.id.clone(), candidate.fault()?.clone())))
         .collect();
     let known = candidates.iter().flat_map(Candidate::ids).collect();
+    let passive = candidates
+        .iter()
+        .filter(|candidate| steps.iter().all(|step| step.id != candidate.handler.id))
+        .filter_map(|candidate| Some((candidate.handler.id.clone(), candidate.made(reason)?.clone())))
+        .collect();
     let ignored = steps.is_empty() && !candidates.iter().any(Candidate::prematches);
     let traces = !deleting && candidates.iter().any(|candidate| candidate.record.is_some());
     Plan {
@@ -278,9 +286,11 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
             storages: storages.clone(),
             essences,
             held: situation.timers_need,
+            lingers: optional && storages.is_held_by_others(body),
             ignored,
             copied,
             known,
+            passive,
         },
     }
 }

@@ -66,7 +66,7 @@ impl Told {
 }
 
 impl<'a> Candidate<'a> {
-    /// Asks the handler's filters, in the order of F-1.
+    /// Asks the handler's filters, in the order of F-1. Conditions see the change with the handler's own field (B-5).
     pub(super) fn new(handler: &'a Handler, asked: &Asked<'_>, essences: &Essences, record: Option<Record>) -> Self {
         let field = handler.field.as_ref();
         let metadata = handler.filters.metadata(asked.body);
@@ -74,7 +74,12 @@ impl<'a> Candidate<'a> {
             Ok(true) => Told::new(handler, view, asked.body),
             _ => Told::unasked(view),
         };
-        let since_handled = told(essences.since_handled(field));
+        let whole = essences.whole_since_handled(field);
+        let asked = Asked {
+            view: Some(&whole),
+            ..*asked
+        };
+        let since_handled = told(whole.clone().reduced(field));
         let note = record.as_ref().and_then(|record| record.handled.as_ref());
         let since_noted = note.map(|note| told(essences.since(note, field)));
         let value = match &since_noted {
@@ -82,7 +87,7 @@ impl<'a> Candidate<'a> {
             _ => &since_handled.value,
         };
         let prematches = match (&metadata, value) {
-            (Ok(true), Ok(true)) => handler.filters.when(asked),
+            (Ok(true), Ok(true)) => handler.filters.when(&asked),
             (Ok(true), value) => value.clone(),
             (metadata, _) => metadata.clone(),
         };
@@ -198,6 +203,16 @@ impl<'a> Candidate<'a> {
             .filter(|record| self.is_record_valid(record, reason))?;
         let deleted = record.purpose.as_deref() == Some(Reason::Delete.as_str());
         self.since_noted.as_ref().filter(|_| !deleted)
+    }
+
+    /// What it has done in a cycle of this reason, if that must be known when its filters hold again (P-8).
+    ///
+    /// A handler of changes has to know which state it was. Attempts that came to nothing are as if never made.
+    pub(super) fn made(&self, reason: Reason) -> Option<&Record> {
+        let counts =
+            |record: &&Record| record.handled.is_some() || (record.finished() && !self.handler.kind.is_about_changes());
+        let record = self.record.as_ref().filter(counts)?;
+        self.is_record_valid(record, reason).then_some(record)
     }
 
     /// Where it stands in this cycle, and what it is told.

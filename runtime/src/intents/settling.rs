@@ -80,7 +80,7 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
     }
     let done = delay.is_none();
     // An object on its way out need not be written for what nobody will read.
-    let leaving = plan.reason == Reason::Delete && done && !ground.held;
+    let leaving = plan.reason == Reason::Delete && done && !ground.keeps_records(plan.reason);
     // Once: afterwards there is nothing left to move. What nobody is interested in may be another operator's.
     let moving = !leaving && !ground.ignored && ground.storages.has_former_state(&ground.body);
     let mut state = Map::new();
@@ -154,7 +154,7 @@ pub(crate) fn no_room(plan: &Plan, now: Timestamp) -> Option<String> {
 /// called for ever (B-049). `after` is the state that the API server answered with.
 pub(crate) fn forgotten(plan: &Plan, conclusion: &Conclusion, after: &Body, now: Timestamp) -> Option<String> {
     let storages = &plan.ground.storages;
-    let kept = !conclusion.done || plan.ground.keeps_records(plan.reason);
+    let kept = !conclusion.done || (plan.reason == Reason::Delete && plan.ground.held);
     let lost = |step: &&Step| storages.progress.fetch(after, &step.id, now).is_none();
     let step = plan.steps.iter().filter(|_| kept).find(lost)?;
     Some(format!(
@@ -206,7 +206,7 @@ fn store_diffbase(merge: &mut Map<String, Value>, ground: &Ground) {
     compose(merge, additions);
 }
 
-/// Keeps where each selected handler stands (L-6), and drops the records of those that are not selected any more.
+/// Keeps where each selected handler stands (L-6), and what others have done in this cycle; other records are dropped.
 fn store_records(
     merge: &mut Map<String, Value>,
     plan: &Plan,
@@ -219,6 +219,7 @@ fn store_records(
         storages,
         essences,
         known,
+        passive,
         ..
     } = &plan.ground;
     let mut additions = Map::new();
@@ -227,27 +228,39 @@ fn store_records(
         storages.progress.purge_all(&mut additions, body);
         storages.diffbase.purge(&mut additions, body);
     }
-    let selected = |id: &String| plan.steps.iter().any(|step| step.id == *id);
-    let subrefs: Vec<&String> = plan
-        .steps
+    let steps = plan.steps.iter().map(|step| (&step.id, &step.record));
+    let kept: Vec<(&String, &Record)> = steps.chain(passive.iter().map(|(id, record)| (id, record))).collect();
+    let subrefs: Vec<&String> = kept
         .iter()
-        .flat_map(|step| step.record.subrefs.iter().flatten())
+        .flat_map(|(_, record)| record.subrefs.iter().flatten())
         .collect();
-    for id in known.iter().filter(|id| !selected(id) && !subrefs.contains(id)) {
+    let is_kept = |id: &String| kept.iter().any(|(kept, _)| *kept == id) || subrefs.contains(&id);
+    for id in known.iter().filter(|id| !is_kept(id)) {
         storages.progress.purge(&mut additions, body, id);
     }
     // What is free is for all of them (B-054).
     let free = conventions::ANNOTATIONS_LIMIT.saturating_sub(conventions::size(body));
-    let room = (free / (plan.steps.len() + 1)).saturating_sub(CALL_SIZE);
+    let room = (free / (kept.len() + 1)).saturating_sub(CALL_SIZE);
+    let renoted = |note: Option<Value>| match note {
+        Some(note) if !own.patch.is_empty() => Some(essences.renoted(&note, &own.patch, room)),
+        note => note,
+    };
     for (step, made) in plan.steps.iter().zip(records) {
         let just_finished = made.as_ref().is_some_and(Record::finished);
         let mut record = made.unwrap_or_else(|| step.record.clone());
-        record.handled = match record.handled.take() {
-            _ if just_finished && step.notes => Some(essences.note(&own.after, room)),
-            Some(note) if !own.patch.is_empty() => Some(essences.renoted(&note, &own.patch, room)),
-            note => note,
+        record.handled = if just_finished && step.notes {
+            Some(essences.note(&own.after, room))
+        } else {
+            renoted(record.handled)
         };
         storages.progress.store(&mut additions, body, &step.id, &record);
+    }
+    for (id, record) in passive {
+        let record = Record {
+            handled: renoted(record.handled.clone()),
+            ..record.clone()
+        };
+        storages.progress.store(&mut additions, body, id, &record);
     }
     if storages.has_former_state(body) {
         // What is not written anew is moved as it is.

@@ -196,3 +196,54 @@ fn state_copied_from_another_object_is_ignored_and_replaced() {
     assert_eq!(world.called(), ["c1 create", "c2 create"]);
     assert_eq!((world.base(), world.traces()), (x(1), vec![]));
 }
+
+// B-015, B-054: of what is too long for a note, only a digest is known.
+#[test]
+fn an_edit_of_a_long_text_during_creation_is_told_as_what_it_is() {
+    let [first, second] = ["x", "y"].map(|letter| json!(letter.repeat(5000)));
+    for (edited, told) in [(second, true), (first.clone(), false), (Value::Null, true)] {
+        let mut world = World::new([create("c1"), create("c2"), update("u"), field("f", "spec.x")]);
+        world.edit(json!({"spec": {"script": first}}));
+        world.answer("c2", [wait(60)]).settle();
+        world.edit(json!({"spec": {"script": edited, "x": 2}})).settle();
+        world.pass(60).settle();
+        let made = |id: &str| world.calls.iter().filter(|made| made.id == id).collect::<Vec<_>>();
+        assert_eq!(
+            (made("c1").len(), made("c2").len()),
+            (1, 2),
+            "no creating handler is called twice"
+        );
+        let new = made("c2")[1].new["spec"].clone();
+        let script = |spec: &Value| spec.get("script").cloned().unwrap_or_default();
+        assert_eq!(
+            (&new["x"], script(&new)),
+            (&json!(1), edited.clone()),
+            "a digest is no value"
+        );
+        let told_of = made("u");
+        assert_eq!(told_of.len(), 1);
+        assert_eq!(script(&told_of[0].old["spec"]) != script(&told_of[0].new["spec"]), told);
+        let fields: Vec<_> = made("f/spec.x")
+            .iter()
+            .map(|made| (&made.old, &made.new))
+            .map(|(old, new)| (old.clone(), new.clone()))
+            .collect();
+        assert_eq!(fields, [(Value::Null, json!(1)), (json!(1), json!(2))]);
+        assert_eq!(script(&world.base()["spec"]), edited);
+        assert_eq!(world.traces(), Vec::<String>::new());
+    }
+}
+
+// B-015, P-8
+#[test]
+fn a_creation_is_called_once_although_a_filter_is_off_for_a_while() {
+    let mut world = World::new([labelled(create("c1"), "off", ABSENT), create("c2"), update("u")]);
+    world.answer("c2", [wait(60)]).settle();
+    world
+        .edit(json!({"metadata": {"labels": {"off": ""}}, "spec": {"x": 2}}))
+        .settle();
+    world.edit(json!({"metadata": {"labels": null}})).settle();
+    world.pass(60).settle();
+    assert_eq!(world.changes(), ["c1 null->1", "c2 null->1", "c2 null->1", "u 1->2"]);
+    assert_eq!(world.traces(), Vec::<String>::new());
+}

@@ -120,6 +120,35 @@ fn optional_handlers_see_every_deletion() {
     assert_eq!(world.called(), Vec::<String>::new());
 }
 
+// Z-9, Z-12
+#[test]
+fn a_deletion_that_others_hold_up_is_seen_once_also_after_a_restart() {
+    for handlers in [vec![optional(delete("o"))], vec![delete("d"), optional(delete("o"))]] {
+        let mut world = World::settled(handlers);
+        let ours = world.object["metadata"]["finalizers"].take();
+        world.delete();
+        for attempt in 0..3 {
+            let mut finalizers = ours.as_array().cloned().unwrap_or_default();
+            finalizers.retain(|_| attempt == 0);
+            finalizers.push(json!("other/x"));
+            world.edit(json!({"metadata": {"finalizers": finalizers}}));
+            while !world.cycle().done {}
+            world.restart();
+        }
+        world.calls.retain(|made| made.id == "o");
+        assert_eq!(world.called(), ["o delete"]);
+    }
+}
+
+// Z-12
+#[test]
+fn of_a_deletion_that_nobody_else_holds_up_nothing_is_kept() {
+    let mut world = World::settled([delete("d"), optional(delete("o"))]);
+    world.lifecycle = Lifecycle::AllAtOnce;
+    assert!(world.delete().cycle().released);
+    assert_eq!(world.merge, json!({}));
+}
+
 // Z-9, B-040
 #[test]
 fn mandatory_handlers_are_skipped_where_the_finalizer_is_missing() {

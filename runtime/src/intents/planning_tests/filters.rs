@@ -242,6 +242,28 @@ fn conditions_see_the_whole_change_even_with_a_field() {
     );
 }
 
+// F-13, B-5
+#[test]
+fn conditions_see_the_extra_field_of_their_own_handler() {
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seeing = |id: &str| {
+        let (id, log) = (id.to_owned(), Arc::clone(&seen));
+        move |asked: &Asked<'_>| {
+            let diff = &asked.view.unwrap().diff;
+            log.lock().unwrap().push(format!("{id}: {diff}"));
+            true
+        }
+    };
+    let mut world = World::new([
+        when(with_field(update("u"), "status.phase"), seeing("u")),
+        when(update("v"), seeing("v")),
+    ]);
+    world.edit(json!({"status": {"phase": "a", "other": 1}})).settle();
+    seen.lock().unwrap().clear();
+    world.edit(json!({"status": {"phase": "b", "other": 2}})).plan(false);
+    assert_eq!(*seen.lock().unwrap(), [r#"u: change status.phase: "a" -> "b""#, "v: "]);
+}
+
 // F-14: Kopf asks several times in a cycle, here once is enough; but each cycle asks anew.
 #[test]
 fn every_cycle_asks_anew() {

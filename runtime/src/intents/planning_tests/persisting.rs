@@ -38,6 +38,56 @@ fn records_of_handlers_that_take_no_part_are_neither_waited_for_nor_left_behind(
     assert_eq!((world.called(), world.traces()), (vec!["u update".to_owned()], vec![]));
 }
 
+// P-8, P-10: what a handler has done stays done while its filters do not hold for a while.
+#[test]
+fn a_filter_that_is_off_for_a_while_calls_nobody_twice() {
+    let off = |world: &mut World, off: Value| drop(world.edit(json!({"metadata": {"labels": {"off": off}}})).settle());
+    for first in [update("u1"), field("u1", "spec.x"), resume("u1")] {
+        let id = first.id.clone();
+        let mut world = World::settled([labelled(first, "off", ABSENT), update("u2")]);
+        world.answer("u2", [wait(60), wait(60)]);
+        world.restart().edit(x(2)).settle();
+        off(&mut world, json!(""));
+        assert!(world.record(&id).is_some());
+        off(&mut world, Value::Null);
+        let calls = |world: &World| world.calls.iter().filter(|made| made.id == id).count();
+        assert_eq!(calls(&world), 1, "{id}");
+        // What has changed meanwhile is told.
+        off(&mut world, json!(""));
+        world.edit(x(3));
+        off(&mut world, Value::Null);
+        assert_eq!(
+            calls(&world),
+            if id == "u1" && world.handlers[0].kind == ChangeKind::Resume {
+                1
+            } else {
+                2
+            }
+        );
+        off(&mut world, json!(""));
+        world.pass(60).settle();
+        world.pass(60).settle();
+        assert_eq!(
+            world.traces(),
+            Vec::<String>::new(),
+            "the end of the cycle is the end of all records"
+        );
+    }
+}
+
+// P-8, P-12: a note that waits is brought up to date like all others, and moved like all others.
+#[test]
+fn own_writes_are_no_news_to_a_handler_whose_filter_is_off_for_a_while() {
+    let mut world = World::settled([labelled(update("u1"), "off", ABSENT), update("u2"), update("u3")]);
+    world.writes.insert("u2".into(), json!({"spec": {"filled": true}}));
+    world.answer("u2", [wait(60)]).answer("u3", [wait(100)]);
+    world.edit(x(2)).settle();
+    world.edit(json!({"metadata": {"labels": {"off": ""}}})).settle();
+    world.pass(60).settle();
+    world.edit(json!({"metadata": {"labels": null}})).settle();
+    assert_eq!(world.calls.iter().filter(|made| made.id == "u1").count(), 1);
+}
+
 // P-10, P-12: two handlers, one after the other; the second cycle is one patch.
 #[test]
 fn the_records_of_two_steps_come_and_go_together() {

@@ -38,3 +38,17 @@ fn an_update_shows_the_new_data_and_a_digest_of_the_old() {
     );
     assert!(diff[0].old.as_str().unwrap().starts_with("sha256:"));
 }
+
+// B-015
+#[test]
+fn a_creation_never_shows_digests() {
+    let mut world = secret([create("c1"), create("c2")]);
+    world.answer("c2", [wait(60)]).settle();
+    world.edit(json!({"data": {"a": "bmV3"}})).settle();
+    world.pass(60).settle();
+    assert_eq!(
+        world.calls.last().unwrap().new["data"],
+        json!({"a": "bmV3", "b": "c2FtZQ=="})
+    );
+    assert_eq!(world.called(), ["c1 create", "c2 create", "c2 create"]);
+}
