@@ -23,6 +23,12 @@ use crate::structs::errors::HandlerResult;
 use crate::structs::fields::FieldPath;
 
 /// The handlers of one kind, in registration order.
+///
+/// Each handler has an `id`: its record and its result are kept under it, so it stays the same over the versions of the
+/// operator. One function may have one id for several reasons; it is called once where several of them apply (H-10).
+/// Different functions need different ids; the operator does not start otherwise (H-11). Functions are told apart by
+/// their types, and function pointers of one signature, or closures that one function has made, are of one type: give
+/// each of them an id of its own, or only the first of them is called.
 #[must_use = "hand it to `Operator::resource`"]
 pub struct Resource<K = ()> {
     registry: Registry,
