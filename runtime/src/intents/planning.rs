@@ -119,6 +119,10 @@ pub(crate) struct Plan {
 
 /// What the conclusion of a cycle is drawn from besides the plan.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "these are independent facts about the object"
+)]
 pub(crate) struct Ground {
     pub(crate) body: Body,
     pub(crate) storages: Storages,
