@@ -173,6 +173,32 @@ async fn a_status_that_may_not_be_written_does_not_block_deletion() {
     assert_eq!(notes.all(), ["made 0", "gone 0"]);
 }
 
+// an admission webhook denies with whatever code it likes.
+#[tokio::test(start_paused = true)]
+async fn what_stays_denied_is_an_answer_with_any_code() {
+    for code in [409, 412, 418, 451] {
+        let cluster = cluster().await;
+        let notes = Notes::default();
+        let made = noting!(notes, "made", |patch| patch.status(json!({"phase": "Ready"})));
+        let resource = Resource::of::<Widget>().on_create("made", made, |o| o.retries(1));
+        server(&cluster).faults().plan(
+            Traffic::any().verb("patch").subresource("status"),
+            usize::MAX,
+            Failure::status(code),
+        );
+        let operator = cluster.start(Operator::new("suite").resource(resource));
+        create(&cluster, "a", json!({"size": 1})).await;
+        notes.wait_for(1).await;
+        // A minute each is longer than all back-offs of nine attempts.
+        tokio::time::sleep(secs(600)).await;
+        let audit = server(&cluster).audit().with_verb("patch");
+        let attempts = audit.for_resource("widgets/status").iter().count();
+        assert_eq!(attempts, 9, "{code}");
+        operator.stop().await;
+        assert_eq!(notes.all(), ["made 0"], "{code}");
+    }
+}
+
 // Z-12, P-12: a restart while a timer still ends.
 #[tokio::test(start_paused = true)]
 async fn deletion_is_handled_once_though_a_timer_still_runs() {

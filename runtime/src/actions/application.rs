@@ -2,7 +2,7 @@
 //!
 //! A transport error, a 5xx, a 429 or a 401 is waited out, first with the delays of `networking.error_backoffs`, then
 //! with those of `queueing.error_delays`: the patch is kept and sent again, and the handlers behind it are not called
-//! again. A 403 is an answer if it stays. A
+//! again. A 403, and any other code that blames the request, is an answer if it stays. A
 //! refusal is told apart from a conflict by a fresh read (A-10 and its *Improve on*): after a conflict the transformation functions run on the
 //! fresh body, and what the server finds invalid is given up and reported.
 
@@ -53,8 +53,11 @@ pub(crate) struct Patience {
 
 /// Conflicts in a row after which another writer is taken for a permanent adversary.
 const MOST_CONFLICTS: usize = 10;
-/// Attempts at what is forbidden before it is taken for an answer, as many as Kopf makes.
-const MOST_FORBIDDEN: usize = 9;
+/// Attempts at what is denied before that is taken for an answer, as many as Kopf makes.
+const MOST_DENIALS: usize = 9;
+/// Paths of which it is said that the server did not keep them: where their keys are made up at run time, there is no
+/// end of them.
+const MOST_REPORTED: usize = 1000;
 /// The longest wait: whatever was broken, the first write comes soon after it is mended.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
@@ -96,14 +99,24 @@ async fn merge(target: &Target, patience: &Patience, to_status: bool, part: &Val
 
 /// Says once per kind and path what the server did not keep (B-049).
 fn report_lost(target: &Target, part: &Value, after: &Body) {
-    static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    static REPORTED: Mutex<Reported> = Mutex::new(Reported(BTreeSet::new()));
     for path in lost(part, after) {
         let kind = target.reference.kind;
         let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
-        if reported.insert(format!("{kind} {path}")) {
+        if reported.is_news(format!("{kind} {path}")) {
             let name = &target.name;
             tracing::warn!("The API server did not keep {path} of {kind} {name}; does the schema of the kind have it?");
         }
+    }
+}
+
+/// What was said once.
+struct Reported(BTreeSet<String>);
+
+impl Reported {
+    /// Whether this is worth saying: once, and only as long as there is room to remember it.
+    fn is_news(&mut self, what: String) -> bool {
+        self.0.len() < MOST_REPORTED && self.0.insert(what)
     }
 }
 
@@ -227,7 +240,7 @@ impl Patience {
     {
         let mut delays = self.delays.iter().copied();
         let mut delay = Duration::from_secs(1);
-        let (mut failures, mut forbidden) = (0_usize, 0_usize);
+        let (mut failures, mut denials) = (0_usize, 0_usize);
         loop {
             let answer = tokio::select! {
                 answer = request() => answer,
@@ -242,9 +255,9 @@ impl Patience {
                 }
                 Err(error) => error,
             };
-            forbidden += usize::from(error.is_forbidden());
+            denials += usize::from(error.is_denial());
             let decided = error.is_refusal() || error.is_not_found() || (error.is_conflict() && !conflicts_pass);
-            if decided || forbidden >= MOST_FORBIDDEN {
+            if decided || denials >= MOST_DENIALS {
                 return Err(error);
             }
             // Said once per outage and object.
@@ -280,5 +293,16 @@ mod tests {
             "status": {"kept": 1.0, "pruned": {"deep": 3}, "removed": null},
         });
         assert_eq!(lost(&patch, &after), ["status.pruned"]);
+    }
+
+    #[test]
+    fn what_is_said_once_is_remembered_within_bounds() {
+        let mut reported = Reported(BTreeSet::new());
+        let mut count = |numbers: std::ops::Range<usize>| {
+            let said = numbers.filter(|number| reported.is_news(number.to_string()));
+            said.count()
+        };
+        assert_eq!((count(0..3), count(0..4)), (3, 1));
+        assert_eq!(count(0..2 * MOST_REPORTED), MOST_REPORTED - 4);
     }
 }

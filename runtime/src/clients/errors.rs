@@ -66,9 +66,11 @@ impl ApiError {
         self.code == Some(409)
     }
 
-    /// Not allowed; for a moment during upgrades of control planes, for good as answer of an admission webhook.
-    pub(crate) fn is_forbidden(&self) -> bool {
-        self.code == Some(403)
+    /// The request is to blame: it may pass, as during upgrades of control planes or as a conflict does, or be for good,
+    /// for an admission webhook denies with whatever code it likes.
+    pub(crate) fn is_denial(&self) -> bool {
+        self.code
+            .is_some_and(|code| (400..500).contains(&code) && !matches!(code, 401 | 408 | 429))
     }
 
     /// The request can never succeed as it is: the server understood it and said no.
@@ -123,5 +125,17 @@ mod tests {
             assert!(!ApiError::from_status(code, None, None).is_refusal(), "{code}");
         }
         assert!(!ApiError::transport("reset").is_refusal());
+    }
+
+    //
+    #[test]
+    fn an_outage_is_no_denial() {
+        for code in [403, 409, 412, 418, 499] {
+            assert!(ApiError::from_status(code, None, None).is_denial(), "{code}");
+        }
+        for code in [401, 408, 429, 500, 503] {
+            assert!(!ApiError::from_status(code, None, None).is_denial(), "{code}");
+        }
+        assert!(!ApiError::transport("reset").is_denial());
     }
 }
