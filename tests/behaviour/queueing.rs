@@ -132,6 +132,20 @@ async fn no_more_objects_are_processed_at_once_than_the_limit_says() {
     }
 }
 
+// as good as none.
+#[tokio::test(start_paused = true)]
+async fn a_limit_may_be_as_large_as_numbers_go() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let made = slow(&notes, 10);
+    let resource = Resource::of::<Widget>().on_create("made", made, |o| o);
+    let operator = cluster.start(limited(Some(usize::MAX), resource));
+    create(&cluster, "a", json!({"size": 1})).await;
+    cluster.wait(&path(&cluster, "a"), handled).await;
+    operator.stop().await;
+}
+
 // Q-10, *Improve on*: neither a wait for the next attempt, nor one for the API server, nor rest takes a place.
 #[tokio::test(start_paused = true)]
 async fn only_work_takes_a_place() {

@@ -1,9 +1,13 @@
 //! Errors of the framework itself: what breaks is said, waited out, and done again; nobody else notices.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use kopf_runtime::logging::{Verbosity, capture};
-use kopf_runtime::{Change, Event, HandlerResult, Kind, Operator, Reference, Resource, Settings, Timer, hours, secs};
+use kopf_runtime::storages::StatusProgress;
+use kopf_runtime::{
+    Change, Event, HandlerResult, Kind, Operator, Reference, Resource, Settings, Temporary, Timer, hours, secs,
+};
 use kopf_tests::cluster::{Cluster, Working};
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
 use kopf_testserver::{Failure, Server, Traffic};
@@ -301,4 +305,107 @@ async fn the_servers_wish_is_respected_and_enforced() {
         assert!(within.contains(&took), "enforced: {enforced}; {took} s");
         operator.stop().await;
     }
+}
+
+/// How often the operator tried to patch the object `a`.
+fn attempts(cluster: &Cluster) -> usize {
+    let audit = server(cluster).audit().with_verb("patch");
+    audit.iter().filter(|request| request.name == "a").count()
+}
+
+/// Replaces the object `a`, for all its patches are refused.
+async fn replace(cluster: &Cluster, change: impl FnOnce(&mut Value)) {
+    let path = path(cluster, "a");
+    let mut object = cluster.get(&path).await;
+    change(&mut object);
+    cluster.request("PUT", &path, &object).await.unwrap();
+}
+
+// a delay is no shorter for what comes meanwhile, whatever broke.
+#[tokio::test(start_paused = true)]
+async fn newer_events_wait_while_progress_is_refused() {
+    let stage = Stage::new().await;
+    let operator = stage.start(&[10], stage.resource());
+    let patches = Traffic::any().verb("patch").resource("widgets").name("a");
+    server(&stage.cluster)
+        .faults()
+        .plan(patches, usize::MAX, Failure::status(422));
+    create(&stage.cluster, "a", json!({"size": 1})).await;
+    for (second, expected) in [(3, 1), (7, 1), (9, 1), (11, 2), (19, 2), (21, 3)] {
+        tokio::time::sleep_until(stage.begin + secs(second)).await;
+        assert_eq!(attempts(&stage.cluster), expected, "after {second} s");
+        replace(&stage.cluster, |object| object["spec"]["size"] = second.into()).await;
+    }
+    operator.stop().await;
+    assert_eq!(stage.notes.all(), ["create a 1 at 0"]);
+}
+
+// X-6, Z-10: timers go on and end as ever.
+#[tokio::test(start_paused = true)]
+async fn timers_follow_their_filters_while_progress_is_refused() {
+    let stage = Stage::new().await;
+    let ticks = Notes::default();
+    let tick = {
+        let ticks = ticks.clone();
+        move |_: Timer<Fragile>| {
+            ticks.add("tick");
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let resource = stage.resource().timer("tick", tick, |o| {
+        o.interval(secs(1)).label("tick", "yes").optional(true)
+    });
+    let operator = stage.start(&[50], resource);
+    let patches = Traffic::any().verb("patch").resource("widgets").name("a");
+    server(&stage.cluster)
+        .faults()
+        .plan(patches, usize::MAX, Failure::status(422));
+    create(&stage.cluster, "a", json!({"size": 1})).await;
+    let count = |after: u64| {
+        let ticks = ticks.clone();
+        async move {
+            tokio::time::sleep(secs(after)).await;
+            ticks.all().len()
+        }
+    };
+    assert_eq!(count(10).await, 0);
+    replace(&stage.cluster, |object| {
+        object["metadata"]["labels"] = json!({"tick": "yes"});
+    })
+    .await;
+    let begun = count(10).await;
+    assert!(begun > 5, "{begun} ticks while the object waits");
+    replace(&stage.cluster, |object| object["metadata"]["labels"] = json!({})).await;
+    let ended = count(2).await;
+    assert_eq!(count(300).await, ended);
+    operator.stop().await;
+}
+
+// X-6, Z-12: the object's end asks for nothing that is still to be stored.
+#[tokio::test(start_paused = true)]
+async fn an_object_whose_progress_is_refused_can_be_deleted() {
+    let stage = Stage::new().await;
+    let tick = |_: Timer<Fragile>| async { HandlerResult::Ok(()) };
+    let made = |_: Change<Fragile>| async { HandlerResult::<()>::Err(Temporary::after(hours(1), "not yet").into()) };
+    let resource = Resource::of::<Fragile>()
+        .timer("tick", tick, |o| o.interval(secs(1)))
+        .on_create("made", made, |o| o);
+    let change = |settings: &mut Settings| {
+        settings.queueing.error_delays = vec![secs(5)];
+        settings.persistence.progress = vec![Arc::new(StatusProgress::new("status.suite.progress"))];
+    };
+    let operator = Operator::new("suite").settings(change).resource(resource);
+    let operator = stage.cluster.start(operator);
+    let patches = Traffic::any().verb("patch").subresource("status");
+    server(&stage.cluster)
+        .faults()
+        .plan(patches, usize::MAX, Failure::status(422));
+    create(&stage.cluster, "a", json!({"size": 1})).await;
+    tokio::time::sleep(secs(12)).await;
+    let path = path(&stage.cluster, "a");
+    assert!(stage.cluster.get(&path).await["metadata"]["finalizers"].is_array());
+    stage.cluster.request("DELETE", &path, &Value::Null).await.unwrap();
+    tokio::time::sleep(secs(7)).await;
+    assert_eq!(stage.cluster.get(&path).await, Value::Null);
+    operator.stop().await;
 }

@@ -188,6 +188,44 @@ async fn an_idle_timer_waits_until_the_object_is_left_alone() {
     operator.stop().await;
 }
 
+// T-7, T-10, B-065: what a timer does itself is no change; what others do meanwhile is one, be it in the same instant.
+#[tokio::test(start_paused = true)]
+async fn an_idle_timer_is_disturbed_by_others_and_not_by_itself() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let begin = Instant::now();
+    let (client, place) = (cluster.client.clone(), path(&cluster, "a"));
+    let tick = {
+        let notes = notes.clone();
+        move |Timer { patch, .. }: Timer<Widget>| {
+            let call = notes.all().len();
+            notes.add(begin.elapsed().as_secs().to_string());
+            patch.spec(json!({"size": call + 100}));
+            patch.meta().label("call", call.to_string());
+            let change = json!({"metadata": {"labels": {"foreign": "yes"}}}).to_string();
+            let request = http::Request::patch(&place).header("content-type", "application/merge-patch+json");
+            let request = request.body(change.into_bytes()).unwrap();
+            let client = client.clone();
+            async move {
+                if call == 1 {
+                    client.request::<Value>(request).await.unwrap();
+                }
+                HandlerResult::Ok(())
+            }
+        }
+    };
+    let operator = cluster
+        .start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", tick, |o| o.idle(secs(10)))));
+    create(&cluster, "a", json!({"size": 1})).await;
+    tokio::time::sleep(secs(100)).await;
+    assert_eq!(notes.all(), ["10"], "its own patch disturbed it");
+    cluster.patch(&path(&cluster, "a"), &json!({"spec": {"size": 2}})).await;
+    tokio::time::sleep(secs(100)).await;
+    assert_eq!(notes.all(), ["10", "110", "120"]);
+    operator.stop().await;
+}
+
 /// An operator with one timer that notes its calls, and an object for it.
 async fn ticking(
     notes: &Notes,

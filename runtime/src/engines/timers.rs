@@ -26,7 +26,7 @@ use crate::intents::memos::Memo;
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
-use crate::structs::patches::{self, Patch};
+use crate::structs::patches::{self, Patch, PatchContents};
 use crate::structs::references::Reference;
 
 /// What a timer that asks for no delay gets all the same: a loop without a pause would starve everything else.
@@ -53,8 +53,19 @@ struct Running {
 struct Live {
     body: Body,
     spec: Arc<dyn Any + Send + Sync>,
-    /// When the essence last changed (T-8).
-    changed: Instant,
+    /// Digest of the essence (T-8).
+    essence: u64,
+    quiet: Quiet,
+    /// What `quiet` was before the last change.
+    before: Quiet,
+}
+
+/// Since when nobody changed the object, its timers aside.
+#[derive(Clone, Copy, Debug)]
+struct Quiet {
+    since: Instant,
+    /// How often somebody did, for two changes may come in the same instant.
+    changes: u64,
 }
 
 /// What a timer task needs besides its object.
@@ -66,26 +77,38 @@ pub(crate) struct Surroundings {
     pub(crate) memo: Memo,
     /// How the kind is served now: a timer outlives changes of its CRD.
     pub(crate) serving: Arc<dyn Fn() -> Serving + Send + Sync>,
+    /// Tells two essences apart.
+    pub(crate) essence: Arc<dyn Fn(&Body) -> u64 + Send + Sync>,
     /// Called when a timer has ended, on which the finalizer may wait.
     pub(crate) ended: Ended,
 }
 
 impl Timers {
-    /// Shows the newest state to the running timers; `changed` resets their idle clocks.
-    pub(crate) fn show(&mut self, body: &Body, spec: &Arc<dyn Any + Send + Sync>, changed: bool) {
-        let now = Instant::now();
+    /// Shows the newest state to the running timers; another essence resets their idle clocks.
+    pub(crate) fn show(&mut self, body: &Body, spec: &Arc<dyn Any + Send + Sync>, essence: u64) {
+        let quiet = Quiet {
+            since: Instant::now(),
+            changes: 0,
+        };
         let live = self.live.get_or_insert_with(|| {
             watch::Sender::new(Live {
                 body: body.clone(),
                 spec: Arc::clone(spec),
-                changed: now,
+                essence,
+                quiet,
+                before: quiet,
             })
         });
         live.send_modify(|live| {
             live.body = body.clone();
             live.spec = Arc::clone(spec);
-            if changed {
-                live.changed = now;
+            if live.essence != essence {
+                live.essence = essence;
+                live.before = live.quiet;
+                live.quiet = Quiet {
+                    since: quiet.since,
+                    changes: live.before.changes + 1,
+                };
             }
         });
     }
@@ -157,7 +180,7 @@ fn start(timer: &TimerHandler, live: &watch::Sender<Live>, surroundings: &Surrou
     let abort = environment.abort.child_token();
     let task = Task {
         timer: timer.clone(),
-        live: live.subscribe(),
+        live: live.clone(),
         stopped: stopped.clone(),
         surroundings: Surroundings {
             environment: Environment {
@@ -187,7 +210,7 @@ fn start(timer: &TimerHandler, live: &watch::Sender<Live>, surroundings: &Surrou
 
 struct Task {
     timer: TimerHandler,
-    live: watch::Receiver<Live>,
+    live: watch::Sender<Live>,
     stopped: Stopped,
     surroundings: Surroundings,
 }
@@ -206,10 +229,11 @@ impl Task {
             if self.idle().await.is_break() {
                 return;
             }
-            let attempt = Instant::now();
-            let grid = *grid.get_or_insert(attempt);
+            let grid = *grid.get_or_insert_with(Instant::now);
             let record = series.take().unwrap_or_else(|| Record::fresh(self.now()));
-            let Some((after, verdict)) = self.attempt(record).await else {
+            let live = self.live.borrow().clone();
+            let seen = live.quiet.changes;
+            let Some((after, verdict)) = self.attempt(live, record).await else {
                 return;
             };
             let pause = match verdict {
@@ -221,7 +245,7 @@ impl Task {
                     Some(interval) if self.timer.sharp => until_grid(grid, interval, Instant::now()),
                     Some(interval) => interval,
                     None if self.timer.idle.is_some() => {
-                        if self.disturbed_after(attempt).await.is_break() {
+                        if self.disturbed_since(seen).await.is_break() {
                             return;
                         }
                         Duration::ZERO
@@ -240,10 +264,9 @@ impl Task {
     }
 
     /// One call and the sending of its patch; `None` if it was cut short.
-    async fn attempt(&mut self, record: Record) -> Option<(Record, Verdict)> {
+    async fn attempt(&self, live: Live, record: Record) -> Option<(Record, Verdict)> {
         let environment = &self.surroundings.environment;
         let timer = &self.timer;
-        let live = self.live.borrow_and_update().clone();
         let patch = Patch::default();
         let refusal = execution::refuse(&record, &timer.limits, environment.clock.now());
         let outcome = if let Some(message) = refusal {
@@ -278,13 +301,41 @@ impl Task {
         let target = environment.target(self.surroundings.reference, (self.surroundings.serving)(), &live.body);
         // What cannot be written must not hold the object once the timer is to end.
         let patience = environment.patience().until(self.stopped.token());
+        let own = self.foresee(&contents);
         match application::apply(&target, &live.body, contents, &patience).await {
             Applied::Interrupted => return None,
             Applied::Refused(message) => tracing::error!("The API server refused the patch: {message}"),
+            Applied::Patched(after) => self.overlook(own, &after),
             // A `DELETED` event will end the timer.
-            Applied::Gone | Applied::Nothing | Applied::Patched(_) => {}
+            Applied::Gone | Applied::Nothing => {}
         }
         Some((record, verdict))
+    }
+
+    /// The essence now, and as it is to be after the timer's own patch, if that changes it.
+    fn foresee(&self, contents: &PatchContents) -> Option<(u64, u64)> {
+        let (body, now) = {
+            let live = self.live.borrow();
+            (live.body.clone(), live.essence)
+        };
+        let after = contents.applied_to(body.value()).ok()?;
+        let then = (self.surroundings.essence)(&Body::new(after));
+        (now != then).then_some((now, then))
+    }
+
+    /// Does not take the timer's own patch for a change of the object, whether its echo came already or is to come
+    /// (B-065). If others have changed the object as well, that counts.
+    fn overlook(&self, own: Option<(u64, u64)>, after: &Body) {
+        let Some((now, then)) = own.filter(|(_, then)| (self.surroundings.essence)(after) == *then) else {
+            return;
+        };
+        self.live.send_modify(|live| {
+            if live.essence == now {
+                live.essence = then;
+            } else if live.essence == then {
+                live.quiet = live.before;
+            }
+        });
     }
 
     /// Waits until the object was left alone for long enough; a change meanwhile prolongs the wait (T-7).
@@ -293,7 +344,7 @@ impl Task {
             return self.rest(Duration::ZERO).await;
         };
         loop {
-            let quiet = self.live.borrow().changed.elapsed();
+            let quiet = self.live.borrow().quiet.since.elapsed();
             match idle.saturating_sub(quiet) {
                 Duration::ZERO => return self.rest(Duration::ZERO).await,
                 left => self.rest(left).await?,
@@ -301,9 +352,10 @@ impl Task {
         }
     }
 
-    /// Waits for a change after `moment`: a timer with `idle` alone is called once per quiet period (T-10).
-    async fn disturbed_after(&mut self, moment: Instant) -> ControlFlow<()> {
-        let disturbed = self.live.wait_for(|live| live.changed > moment);
+    /// Waits for a change after so many: a timer with `idle` alone is called once per quiet period (T-10).
+    async fn disturbed_since(&self, changes: u64) -> ControlFlow<()> {
+        let mut live = self.live.subscribe();
+        let disturbed = live.wait_for(|live| live.quiet.changes != changes);
         tokio::select! {
             () = self.stopped.wait() => ControlFlow::Break(()),
             seen = disturbed => if seen.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) },

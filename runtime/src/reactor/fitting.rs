@@ -2,12 +2,14 @@
 //! handler whose filter fails never stops the others of its object.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::inventory::Memory;
 use super::processing::{Object, Processor, TypedSpec};
 use crate::clients::events::{EventType, NewEvent};
 use crate::engines::spans;
 use crate::intents::filters::Answer;
+use crate::intents::handlers::EventHandler;
 use crate::intents::planning;
 use crate::intents::registries::Misfit;
 use crate::structs::bodies::Body;
@@ -55,6 +57,14 @@ impl Processor {
         );
         self.report(body, memory, &misfit, &advice);
         Fit::Hold
+    }
+
+    /// Whether a handler of raw events may be for this state.
+    ///
+    /// Filters are their author's code. Nobody suffers here from one that breaks: the worker meets and reports it.
+    pub(super) fn may_be_observed(&self, body: &Body) -> bool {
+        let matches = |handler: &EventHandler| handler.matches_body(body).unwrap_or(true);
+        catch_unwind(AssertUnwindSafe(|| self.registry.events.iter().any(matches))).unwrap_or(true)
     }
 
     /// Whether a filter is met; one that fails is not, and is reported (F-15, *Improve on*).

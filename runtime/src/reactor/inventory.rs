@@ -42,8 +42,6 @@ pub(crate) struct Memory {
     pub(crate) reported: Option<u64>,
     /// Digest of the failed filters that were reported.
     pub(crate) faults: Option<u64>,
-    /// Digest of the essence, for the idle clock of timers (T-8).
-    pub(crate) essence: Option<u64>,
     /// The object's memo, from its first event to its last (M-1).
     pub(crate) memo: Option<Memo>,
     /// The running timers, if the kind has any.
@@ -59,6 +57,10 @@ struct Objects {
     entries: HashMap<Box<str>, Entry>,
     /// Number of the current listing.
     listing: u64,
+    /// The highest version that came since that listing began.
+    highest: u64,
+    /// The highest version that had come before.
+    before: u64,
 }
 
 #[derive(Debug)]
@@ -90,11 +92,14 @@ impl Inventory {
 
     /// Puts an object into its queue; says whether it needs a worker.
     ///
-    /// With `skip_known`, an item of a repeated listing that is at rest in just this version is not queued at all.
-    pub(crate) fn put(&self, event_type: EventType, body: Body, skip_known: bool) -> Option<Start> {
+    /// Only what `is_observed` says of a state makes it count beside later ones: without that, an item of a repeated
+    /// listing that is at rest in just this version is not queued at all, and a newer state takes the place of one that
+    /// was not looked at yet, so that the queue of a busy object does not grow. An end is never replaced.
+    pub(crate) fn put(&self, event_type: EventType, body: Body, is_observed: impl Fn(&Body) -> bool) -> Option<Start> {
         let key: Box<str> = body.key().into();
         self.with(|objects| {
             let listing = objects.listing;
+            objects.highest = objects.highest.max(number(body.resource_version()).unwrap_or_default());
             let entry = objects.entries.entry(key.clone()).or_insert_with(|| Entry {
                 queue: VecDeque::new(),
                 listing,
@@ -104,23 +109,40 @@ impl Inventory {
                 })),
             });
             entry.listing = listing;
-            if let (State::Resting(memory), EventType::Listed, true) = (&entry.state, event_type, skip_known)
+            if let (State::Resting(memory), EventType::Listed) = (&entry.state, event_type)
                 && memory.version.is_some()
                 && memory.version.as_deref() == body.resource_version()
+                && !is_observed(&body)
             {
                 return None;
             }
+            entry.make_way(event_type, is_observed);
             entry.enqueue(key, Incoming::Object(event_type, body))
         })
     }
 
     /// Wakes the object's worker, or asks for one.
     pub(crate) fn wake(&self, key: &str) -> Option<Start> {
-        self.with(|objects| objects.entries.get_mut(key)?.enqueue(key.into(), Incoming::Wake))
+        self.with(|objects| {
+            let entry = objects.entries.get_mut(key)?;
+            if matches!(entry.queue.back(), Some(Incoming::Wake)) {
+                return None;
+            }
+            entry.enqueue(key.into(), Incoming::Wake)
+        })
     }
 
     pub(crate) fn begin_listing(&self) {
-        self.with(|objects| objects.listing += 1);
+        self.with(|objects| {
+            objects.listing += 1;
+            objects.before = std::mem::take(&mut objects.highest);
+        });
+    }
+
+    /// Whether this version was there before the current listing began, which cannot bring an older one then, unless
+    /// the cluster was restored from a backup.
+    pub(crate) fn is_before_listing(&self, version: Option<&str>) -> bool {
+        number(version).is_some_and(|version| self.with(|objects| version <= objects.before))
     }
 
     /// Tells the workers of the objects that the listing did not bring.
@@ -160,6 +182,15 @@ impl Inventory {
         })
     }
 
+    /// The last state that is queued, if any is.
+    pub(crate) fn newest(&self, key: &str) -> Option<Body> {
+        let state = |incoming: &Incoming| match incoming {
+            Incoming::Object(_, body) => Some(body.clone()),
+            Incoming::Vanished | Incoming::Wake => None,
+        };
+        self.with(|objects| objects.entries.get(key)?.queue.iter().rev().find_map(state))
+    }
+
     /// Whether the object's end is queued, so that its worker has no reason to wait for anything else.
     pub(crate) fn has_ended(&self, key: &str) -> bool {
         self.with(|objects| {
@@ -174,7 +205,27 @@ impl Inventory {
     }
 }
 
+/// The number that a version is.
+fn number(version: Option<&str>) -> Option<u64> {
+    version?.parse().ok()
+}
+
 impl Entry {
+    /// Drops what is queued last if only the next state counts.
+    ///
+    /// What a listing brought is replaced by another listing only: it says more than the state (see
+    /// [`Inventory::is_before_listing`]).
+    fn make_way(&mut self, event_type: EventType, is_observed: impl Fn(&Body) -> bool) {
+        while let Some(Incoming::Object(last, body)) = self.queue.back() {
+            let ends = *last == EventType::Deleted;
+            let stays = *last == EventType::Listed && event_type != EventType::Listed;
+            if ends || stays || is_observed(body) {
+                return;
+            }
+            self.queue.pop_back();
+        }
+    }
+
     fn enqueue(&mut self, key: Box<str>, incoming: Incoming) -> Option<Start> {
         self.queue.push_back(incoming);
         match &self.state {
@@ -203,19 +254,27 @@ mod tests {
         Body::new(json!({"metadata": {"uid": uid, "resourceVersion": version}}))
     }
 
+    fn observed(_: &Body) -> bool {
+        true
+    }
+
+    fn unobserved(_: &Body) -> bool {
+        false
+    }
+
     //
     #[test]
     fn one_object_has_one_worker_at_a_time() {
         let inventory = Inventory::default();
         let start = inventory
-            .put(EventType::Added, body("a", "1"), false)
+            .put(EventType::Added, body("a", "1"), observed)
             .expect("a first event needs a worker");
-        assert!(inventory.put(EventType::Modified, body("a", "2"), false).is_none());
-        assert!(inventory.put(EventType::Added, body("b", "3"), false).is_some());
+        assert!(inventory.put(EventType::Modified, body("a", "2"), observed).is_none());
+        assert!(inventory.put(EventType::Added, body("b", "3"), observed).is_some());
         let (batch, memory) = inventory.take(&start.key, start.memory).unwrap();
         assert_eq!(batch.len(), 2);
         assert!(inventory.take(&start.key, memory).is_err());
-        assert!(inventory.put(EventType::Modified, body("a", "4"), false).is_some());
+        assert!(inventory.put(EventType::Modified, body("a", "4"), observed).is_some());
     }
 
     // M-3, improved: objects without a uid are told apart as well as it goes, and so are their memos.
@@ -227,7 +286,7 @@ mod tests {
         };
         let (morning, noon) = ("2031-02-03T06:00:00Z", "2031-02-03T12:00:00Z");
         let inventory = Inventory::default();
-        let start = |body| inventory.put(EventType::Added, body, false);
+        let start = |body| inventory.put(EventType::Added, body, observed);
         let first = start(body("a", morning)).expect("a first event");
         assert!(first.memory.memo.is_none());
         assert!(start(body("b", morning)).is_some(), "another object");
@@ -239,21 +298,79 @@ mod tests {
     #[test]
     fn a_repeated_listing_skips_what_is_known_and_at_rest() {
         let inventory = Inventory::default();
-        let start = inventory.put(EventType::Listed, body("a", "1"), true).unwrap();
+        let start = inventory.put(EventType::Listed, body("a", "1"), unobserved).unwrap();
         assert!(start.memory.noticed_by_listing);
         let (_, mut memory) = inventory.take(&start.key, start.memory).unwrap();
         memory.version = Some("1".into());
         assert!(inventory.take(&start.key, memory).is_err());
-        assert!(inventory.put(EventType::Listed, body("a", "1"), true).is_none());
-        assert!(inventory.put(EventType::Listed, body("a", "2"), true).is_some());
+        assert!(inventory.put(EventType::Listed, body("a", "1"), unobserved).is_none());
+        assert!(inventory.put(EventType::Listed, body("a", "2"), unobserved).is_some());
+    }
+
+    //
+    #[test]
+    fn the_queue_of_a_busy_object_grows_only_by_what_counts() {
+        let inventory = Inventory::default();
+        let is_observed = |body: &Body| body.resource_version() == Some("3");
+        let start = inventory.put(EventType::Listed, body("a", "1"), is_observed).unwrap();
+        for version in 2..100 {
+            let modified = body("a", &version.to_string());
+            assert!(inventory.put(EventType::Modified, modified, is_observed).is_none());
+            assert!(inventory.wake("a").is_none());
+            assert!(inventory.wake("a").is_none());
+            inventory.with(|objects| objects.entries.get_mut("a").unwrap().queue.pop_back());
+        }
+        inventory.put(EventType::Deleted, body("a", "100"), is_observed);
+        inventory.put(EventType::Added, body("a", "101"), is_observed);
+        let (batch, _) = inventory.take(&start.key, start.memory).unwrap();
+        let versions = batch.iter().map(|incoming| match incoming {
+            Incoming::Object(_, body) => body.resource_version().unwrap(),
+            Incoming::Vanished | Incoming::Wake => "",
+        });
+        assert_eq!(versions.collect::<Vec<_>>(), ["1", "3", "100", "101"]);
+    }
+
+    //
+    #[test]
+    fn listings_replace_what_they_brought_before() {
+        let inventory = Inventory::default();
+        let start = inventory.put(EventType::Listed, body("a", "1"), unobserved).unwrap();
+        for version in 2..100 {
+            inventory.put(EventType::Modified, body("a", "2"), unobserved);
+            inventory.put(EventType::Listed, body("a", &version.to_string()), unobserved);
+        }
+        let (batch, _) = inventory.take(&start.key, start.memory).unwrap();
+        assert!(
+            matches!(&batch[..], [Incoming::Object(EventType::Listed, last)] if last.resource_version() == Some("99"))
+        );
+    }
+
+    #[test]
+    fn a_listing_tells_a_restored_cluster_from_a_faster_patch() {
+        let inventory = Inventory::default();
+        inventory.put(EventType::Added, body("a", "7"), unobserved);
+        assert!(
+            !inventory.is_before_listing(Some("7")),
+            "it may be younger than the first listing"
+        );
+        inventory.begin_listing();
+        inventory.put(EventType::Listed, body("a", "5"), unobserved);
+        assert!(inventory.is_before_listing(Some("7")));
+        assert!(
+            !inventory.is_before_listing(Some("8")),
+            "that came after the listing began"
+        );
+        assert!(!inventory.is_before_listing(Some("b")) && !inventory.is_before_listing(None));
+        inventory.begin_listing();
+        assert!(!inventory.is_before_listing(Some("7")), "the numbers have begun anew");
     }
 
     #[test]
     fn the_end_of_an_object_is_seen_while_it_is_queued() {
         let inventory = Inventory::default();
-        inventory.put(EventType::Added, body("a", "1"), false);
+        inventory.put(EventType::Added, body("a", "1"), observed);
         assert!(!inventory.has_ended("a"));
-        inventory.put(EventType::Deleted, body("a", "2"), false);
+        inventory.put(EventType::Deleted, body("a", "2"), observed);
         assert!(inventory.has_ended("a") && !inventory.has_ended("b"));
     }
 
@@ -262,12 +379,12 @@ mod tests {
     fn what_a_listing_lacks_has_vanished() {
         let inventory = Inventory::default();
         for uid in ["a", "b"] {
-            let start = inventory.put(EventType::Added, body(uid, "1"), false).unwrap();
+            let start = inventory.put(EventType::Added, body(uid, "1"), observed).unwrap();
             let (_, memory) = inventory.take(&start.key, start.memory).unwrap();
             assert!(inventory.take(&start.key, memory).is_err());
         }
         inventory.begin_listing();
-        assert!(inventory.put(EventType::Listed, body("a", "1"), false).is_some());
+        assert!(inventory.put(EventType::Listed, body("a", "1"), observed).is_some());
         let starts = inventory.end_listing();
         assert_eq!(starts.iter().map(|start| &*start.key).collect::<Vec<_>>(), ["b"]);
     }

@@ -4,6 +4,7 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -119,7 +120,7 @@ impl Processor {
         Self {
             registry,
             storages,
-            places: limit.map(|limit| Arc::new(Semaphore::new(limit))),
+            places: limit.map(|limit| Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS)))),
             environment,
             inventory: Inventory::default(),
             serving: Mutex::new(Serving {
@@ -185,7 +186,10 @@ impl Processor {
                     object.gone = event_type == EventType::Deleted;
                     let known = object.current.as_ref().and_then(Body::resource_version);
                     let known = known.or(memory.version.as_deref());
-                    if is_newer(body.resource_version(), known) {
+                    let restored = event_type == EventType::Listed
+                        && body.resource_version() != known
+                        && self.inventory.is_before_listing(known);
+                    if restored || is_newer(body.resource_version(), known) {
                         object.current = Some(body.clone());
                         object.due = true;
                     }
@@ -277,13 +281,13 @@ impl Processor {
     async fn cycle(self: &Arc<Self>, object: &mut Object, memory: &mut Memory, body: &Body) -> Result<Next, Fault> {
         let now = self.environment.clock.now();
         memory.version = body.resource_version().map(Into::into);
-        if object.unsent.is_some() {
-            return self.send_again(object, body).await;
-        }
         let spec = match self.fit(body, object, memory) {
             Fit::Typed(spec) => spec,
             Fit::Hold => {
                 memory.timers.stop();
+                if object.unsent.is_some() {
+                    return self.send_again(object, body).await;
+                }
                 return Ok(self.send_observed(object, body).await);
             }
             Fit::Release => {
@@ -310,6 +314,10 @@ impl Processor {
             now,
         };
         let plan = planning::plan(&situation);
+        // Progress that cannot be stored holds up handlers, but neither timers nor the object's end.
+        if object.unsent.is_some() && plan.finalizer != FinalizerStep::Remove {
+            return self.send_again(object, body).await;
+        }
         self.trace(body, memory, &plan);
         match plan.finalizer {
             FinalizerStep::Keep => {}
@@ -363,10 +371,7 @@ impl Processor {
         if self.registry.timers.is_empty() {
             return false;
         }
-        let essence = digest(&self.storages.essence(body, &[]));
-        let changed = memory.essence.is_some_and(|known| known != essence);
-        memory.essence = Some(essence);
-        memory.timers.show(body, spec, changed);
+        memory.timers.show(body, spec, self.essence(body));
         let memo = self.memo(memory);
         let asked = Asked {
             body,
@@ -393,6 +398,36 @@ impl Processor {
         matching.iter().any(|timer| !timer.optional) || memory.timers.hold()
     }
 
+    /// Tells the timers the newest state while the object waits after an error: they have no part in that, and one that
+    /// is to stop must not run on.
+    pub(super) fn glance(self: &Arc<Self>, object: &mut Object, memory: &mut Memory) {
+        if self.registry.timers.is_empty() {
+            return;
+        }
+        let Some(body) = self.inventory.newest(&object.key) else {
+            return;
+        };
+        if !is_newer(body.resource_version(), memory.version.as_deref()) {
+            return;
+        }
+        if body.deletion_timestamp().is_some() {
+            return memory.timers.stop();
+        }
+        let tend = || match object.typed(&self.registry.parse_spec, &body) {
+            Ok(spec) => {
+                self.tend_timers(object, memory, &body, &spec);
+            }
+            Err(_) => memory.timers.stop(),
+        };
+        // What breaks here is met again, and reported, by the next cycle.
+        drop(catch_unwind(AssertUnwindSafe(tend)));
+    }
+
+    /// What counts as a change of the object (T-8), for comparison.
+    fn essence(&self, body: &Body) -> u64 {
+        digest(&self.storages.essence(body, &[]))
+    }
+
     /// The object's memo; made now if this is the first that is seen of the object (M-1, M-4).
     pub(super) fn memo(&self, memory: &mut Memory) -> Memo {
         let derive = || self.registry.memos.derive(&self.environment.memo);
@@ -409,6 +444,10 @@ impl Processor {
             serving: {
                 let processor = Arc::clone(self);
                 Arc::new(move || processor.serving())
+            },
+            essence: {
+                let processor = Arc::clone(self);
+                Arc::new(move |body| processor.essence(body))
             },
             ended: Arc::new(move || {
                 if let Some(processor) = processor.upgrade()

@@ -12,6 +12,7 @@ use super::processing::{Next, Processor};
 use super::throttling::{Fault, Throttle};
 use crate::actions::invocation::describe;
 use crate::clients::watching::{self, Notice, Source};
+use crate::structs::bodies::Body;
 
 /// One stream: its objects, and what is done with them.
 pub(crate) struct Stream {
@@ -56,8 +57,8 @@ impl Stream {
             Notice::Serving(serving) => self.processor.serve(serving),
             Notice::ListingStarted => inventory.begin_listing(),
             Notice::Object(event_type, body) => {
-                let skip_known = self.processor.registry.events.is_empty();
-                if let Some(start) = inventory.put(event_type, body, skip_known) {
+                let is_observed = |body: &Body| self.processor.may_be_observed(body);
+                if let Some(start) = inventory.put(event_type, body, is_observed) {
                     spawn(&self.processor, start);
                 }
             }
@@ -111,9 +112,11 @@ async fn work(processor: Arc<Processor>, start: Start) {
                 }
             }
             Next::Throttled(delay) => {
-                // Newer events wait too, for they would most likely meet the same error; but not the last one.
+                // Newer events wait too, for they would most likely meet the same error, or are its echo; but not
+                // the last one, nor whatever ends a timer.
                 let ended = async {
                     while !inventory.has_ended(&key) {
+                        processor.glance(&mut object, &mut memory);
                         notify.notified().await;
                     }
                 };
@@ -137,25 +140,19 @@ async fn work(processor: Arc<Processor>, start: Start) {
         let cycle = Box::pin(processor.process(&mut object, &mut memory));
         let cycle = AssertUnwindSafe(cycle).catch_unwind().await;
         object.slot.give_back();
-        next = match cycle {
-            Ok(Ok(next)) => {
+        let fault = match cycle {
+            Ok(Ok(then)) => {
                 throttle.reset();
-                next
+                next = then;
+                continue;
             }
-            // The object itself may be the reason, so that a newer state of it is worth another attempt at once.
-            Ok(Err(fault)) => Next::After(
-                processor
-                    .complain(&object, &mut throttle, &fault)
-                    .unwrap_or(Duration::MAX),
-            ),
-            Err(panic) => {
-                let fault = Fault(describe(panic.as_ref()));
-                match processor.complain(&object, &mut throttle, &fault) {
-                    _ if object.has_ended() => Next::Again,
-                    Some(delay) => Next::Throttled(delay),
-                    None => Next::After(Duration::MAX),
-                }
-            }
+            Ok(Err(fault)) => fault,
+            Err(panic) => Fault(describe(panic.as_ref())),
+        };
+        next = match processor.complain(&object, &mut throttle, &fault) {
+            _ if object.has_ended() => Next::Again,
+            Some(delay) => Next::Throttled(delay),
+            None => Next::After(Duration::MAX),
         };
     }
 }

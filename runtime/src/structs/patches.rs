@@ -235,9 +235,14 @@ impl PatchContents {
         if self.functions.is_empty() {
             return Ok(());
         }
+        self.applied_to(object).map(drop)
+    }
+
+    /// The object as it would be after this.
+    pub(crate) fn applied_to(&self, object: &Value) -> Result<Value, FunctionPanicked> {
         let mut object = object.clone();
         merge_into(&mut object, &Value::Object(self.merge.clone()));
-        transformed(&object, &self.functions).map(drop)
+        transformed(&object, &self.functions)
     }
 
     /// The merge patches for the main URL and for `/status`; without a status subresource all is main.
