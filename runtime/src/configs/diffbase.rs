@@ -332,8 +332,8 @@ impl DiffBaseStorages {
     }
 
     /// Adds the essence to a merge patch, in a form that may be stored and fits.
-    pub(crate) fn store(&self, merge: &mut Map<String, Value>, body: &Body, essence: &Value) {
-        let essence = Essence::seal(body, essence);
+    pub(crate) fn store(&self, merge: &mut Map<String, Value>, body: &Body, essence: &Value, asked: &[FieldPath]) {
+        let essence = Essence::seal(body, essence, asked);
         let mut patch = StatePatch::default();
         for storage in self.present.iter() {
             storage.store(body, &essence, &mut patch);

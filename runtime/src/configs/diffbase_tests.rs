@@ -15,7 +15,7 @@ fn essence(body: Value) -> Value {
 
 fn stored(body: &Body, essence: &Value) -> String {
     let mut merge = Map::new();
-    storage().store(&mut merge, body, essence);
+    storage().store(&mut merge, body, essence, &[]);
     merge["metadata"]["annotations"]["kopf.zalando.org/last-handled-configuration"]
         .as_str()
         .unwrap()
@@ -285,7 +285,7 @@ fn of_several_storages_the_first_copy_is_read_and_all_are_written() {
     ];
     let storages = DiffBaseStorages::new(PREFIX, &given, []);
     let mut merge = Map::new();
-    storages.store(&mut merge, &Body::new(json!({})), &json!({"spec": {}}));
+    storages.store(&mut merge, &Body::new(json!({})), &json!({"spec": {}}), &[]);
     assert_eq!(
         merge["metadata"]["annotations"]["one.example.com/base"],
         "{\"spec\":{}}\n"

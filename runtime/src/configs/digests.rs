@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::conventions;
@@ -14,6 +14,9 @@ use crate::structs::fields::FieldPath;
 
 /// The beginning of what stands for a value.
 const DIGEST: &str = "sha256:";
+
+/// The member of a mapping that holds the digest of all of it, where only members that handlers ask for are kept.
+const WHOLE: &str = DIGEST;
 
 /// How long a digest is in JSON: the algorithm, 64 digits and quotes.
 const DIGEST_SIZE: usize = DIGEST.len() + 64 + 2;
@@ -35,13 +38,16 @@ const DIGEST_SIZE: usize = DIGEST.len() + 64 + 2;
 pub struct Essence<'a> {
     sealed: Value,
     source: &'a Value,
+    asked: &'a [FieldPath],
 }
 
 impl<'a> Essence<'a> {
-    pub(crate) fn seal(body: &Body, source: &'a Value) -> Self {
+    /// The fields in `asked` are not lost in the digests of what they are in.
+    pub(crate) fn seal(body: &Body, source: &'a Value, asked: &'a [FieldPath]) -> Self {
         Self {
             sealed: sealed(body, source.clone()),
             source,
+            asked,
         }
     }
 
@@ -51,6 +57,7 @@ impl<'a> Essence<'a> {
         Self {
             sealed: value.clone(),
             source: value,
+            asked: &[],
         }
     }
 
@@ -64,7 +71,7 @@ impl<'a> Essence<'a> {
     /// them are still noticed. What is nothing but small parts may stay longer.
     #[must_use]
     pub fn fitted(&self, limit: usize) -> Value {
-        fit(self.sealed.clone(), self.source, limit)
+        fit(self.sealed.clone(), self.source, self.asked, limit)
     }
 }
 
@@ -85,6 +92,9 @@ pub(crate) fn sealed(body: &Body, mut essence: Value) -> Value {
 /// A stored essence with values instead of digests wherever `fresh` still has the digested value.
 pub(crate) fn restore(stored: Value, fresh: Option<&Value>) -> Value {
     match (stored, fresh) {
+        (Value::Object(stored), Some(fresh)) if stored.get(WHOLE).is_some_and(|whole| digest(fresh) == *whole) => {
+            fresh.clone()
+        }
         (Value::Object(stored), Some(Value::Object(fresh))) => Value::Object(
             stored
                 .into_iter()
@@ -98,9 +108,13 @@ pub(crate) fn restore(stored: Value, fresh: Option<&Value>) -> Value {
 
 /// An essence with the values of `fresh` instead of all digests, also where they are others: a digest is no value.
 pub(crate) fn shown(essence: Value, fresh: &Value) -> Value {
-    let Value::Object(members) = essence else {
+    let Value::Object(mut members) = essence else {
         return essence;
     };
+    let mut all = Map::new();
+    if members.remove(WHOLE).is_some() {
+        all = fresh.as_object().cloned().unwrap_or_default();
+    }
     let shown = members.into_iter().filter_map(|(key, value)| {
         let fresh = fresh.get(&key);
         let value = if is_digest(&value) {
@@ -110,48 +124,96 @@ pub(crate) fn shown(essence: Value, fresh: &Value) -> Value {
         };
         Some((key, value))
     });
-    Value::Object(shown.collect())
+    all.extend(shown);
+    Value::Object(all)
 }
 
 /// The value with digests in place of its largest parts, so that its text is not longer than `limit` (B-054).
 ///
 /// A digest stands for what `source` has at that place: for a patch, that is the whole value after it. Lists are
 /// digested as wholes. A value that is all small keys may stay too long.
-pub(crate) fn fit(mut value: Value, source: &Value, limit: usize) -> Value {
+///
+/// Of a mapping around a field in `asked`, the member on the way to it is kept beside the digest: whether that field
+/// has changed can be told although others have.
+pub(crate) fn fit(mut value: Value, source: &Value, asked: &[FieldPath], limit: usize) -> Value {
     loop {
         let size = conventions::ascii_json(&value).len();
         let Some(excess) = size.checked_sub(limit).filter(|&excess| excess > 0) else {
             return value;
         };
         let mut parts = Vec::new();
-        measure(&value, source, &mut Vec::new(), &mut parts);
+        measure(&value, source, asked, &mut Vec::new(), &mut parts);
         // The smallest part that is large enough; else the largest one, and then again.
         let enough = parts
             .iter()
-            .filter(|(saved, _)| *saved >= excess)
-            .min_by_key(|(saved, _)| *saved);
-        let Some((_, path)) = enough.or_else(|| parts.iter().max_by_key(|(saved, _)| *saved)) else {
+            .filter(|part| part.saved >= excess)
+            .min_by_key(|part| part.length);
+        let Some(Part { path, kept, .. }) = enough.or_else(|| parts.iter().max_by_key(|part| part.saved)) else {
             return value;
         };
-        let Some(whole) = path.resolve(source) else {
+        let Some(whole) = path.resolve(source).map(digest) else {
             return value;
         };
-        path.insert(&mut value, digest(whole));
+        let short = match kept.clone() {
+            None => whole,
+            Some(mut kept) => {
+                kept.insert(WHOLE.to_owned(), whole);
+                Value::Object(kept)
+            }
+        };
+        path.insert(&mut value, short);
     }
 }
 
-/// Collects what a digest could stand for, with the bytes it would save.
-fn measure(value: &Value, source: &Value, path: &mut Vec<String>, parts: &mut Vec<(usize, FieldPath)>) {
+/// What a digest could stand for.
+struct Part {
+    path: FieldPath,
+    /// How long it is; so what is in a part is always smaller than the part.
+    length: usize,
+    /// The bytes that it would save.
+    saved: usize,
+    /// The members that are kept beside it, if a handler asks for something within.
+    kept: Option<Map<String, Value>>,
+}
+
+/// Collects what a digest could stand for.
+fn measure(value: &Value, source: &Value, asked: &[FieldPath], path: &mut Vec<String>, parts: &mut Vec<Part>) {
     for (key, part) in value.as_object().into_iter().flatten() {
         path.push(key.clone());
         let here = FieldPath::from(path.clone());
-        let saved = conventions::ascii_json(part).len().saturating_sub(DIGEST_SIZE);
-        if saved > 0 && here.resolve(source).is_some() {
-            parts.push((saved, here));
-            measure(part, source, path, parts);
+        let kept = kept(part, path, asked);
+        let beside = |kept: &Map<String, Value>| {
+            let text = conventions::ascii_json(&Value::Object(kept.clone()));
+            // Quotes, a colon and a comma.
+            text.len() + WHOLE.len() + 4
+        };
+        let needed = DIGEST_SIZE + kept.as_ref().map_or(0, beside);
+        let length = conventions::ascii_json(part).len();
+        if length > DIGEST_SIZE && here.resolve(source).is_some() {
+            if let Some(saved) = length.checked_sub(needed).filter(|&saved| saved > 0) {
+                parts.push(Part {
+                    path: here,
+                    length,
+                    saved,
+                    kept,
+                });
+            }
+            measure(part, source, asked, path, parts);
         }
         path.pop();
     }
+}
+
+/// The members of what is at this path that lead to fields within it; `None` if nobody asks for such.
+fn kept(part: &Value, path: &[String], asked: &[FieldPath]) -> Option<Map<String, Value>> {
+    let members = part.as_object()?;
+    let mut within = asked
+        .iter()
+        .filter_map(|field| field.keys().strip_prefix(path)?.first())
+        .peekable();
+    within.peek()?;
+    let kept = within.filter_map(|key| Some((key.clone(), members.get(key)?.clone())));
+    Some(kept.collect())
 }
 
 fn is_digest(value: &Value) -> bool {

@@ -43,6 +43,9 @@ impl View {
 #[derive(Clone, Debug)]
 pub(crate) struct Essences {
     body: Body,
+    /// The fields that handlers ask for.
+    asked: Vec<FieldPath>,
+    /// Those of them that are not in the common essence.
     extras: Vec<FieldPath>,
     /// The extra fields that the stored copy covers, as dotted texts.
     covered: Vec<String>,
@@ -60,7 +63,12 @@ pub(crate) struct Essences {
 
 impl Essences {
     /// Reads an object. If the state was copied from another object, it counts as absent (B-028).
-    pub(crate) fn read(body: &Body, extras: Vec<FieldPath>, storages: &Storages, copied: bool) -> Self {
+    pub(crate) fn read(body: &Body, asked: Vec<FieldPath>, storages: &Storages, copied: bool) -> Self {
+        let extras: Vec<FieldPath> = asked
+            .iter()
+            .filter(|field| diffbase::is_extra(field))
+            .cloned()
+            .collect();
         let fresh = storages.essence(body, &extras);
         let stored = if copied { None } else { storages.diffbase.fetch(body) }.and_then(|mut stored| {
             storages.progress.clear(&mut stored);
@@ -76,6 +84,7 @@ impl Essences {
         let covered = covered(base.as_ref(), &extras, storages.covered_fields(body));
         let mut essences = Self {
             body: body.clone(),
+            asked,
             extras,
             covered,
             stored,
@@ -149,7 +158,7 @@ impl Essences {
             (Value::Object(base), Value::Object(handled)) => patches::between(base, handled),
             _ => Map::new(),
         };
-        digests::fit(Value::Object(patch), &handled, NOTE_LIMIT.min(room))
+        digests::fit(Value::Object(patch), &handled, &self.asked, NOTE_LIMIT.min(room))
     }
 
     /// A note brought up to date with what this operator itself has changed, from `before` to `after`: it is no news.
@@ -167,6 +176,11 @@ impl Essences {
     /// The names of the extra fields that the stored copy covers.
     pub(crate) fn covered(&self) -> &[String] {
         &self.covered
+    }
+
+    /// The fields that handlers ask for, extra or not.
+    pub(crate) fn asked(&self) -> &[FieldPath] {
+        &self.asked
     }
 
     /// The fields to be read besides the common ones.

@@ -24,7 +24,6 @@ use super::selection::{Candidate, Selection};
 pub(crate) use super::settling::{Conclusion, Finished, finish, forgotten, no_room};
 use crate::actions::execution;
 use crate::actions::lifecycles::{self, Lifecycle, Waiting};
-use crate::configs::diffbase;
 use crate::configs::progress::Record;
 use crate::configs::storages::Storages;
 use crate::structs::bodies::Body;
@@ -201,7 +200,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         ..
     } = *situation;
     let copied = storages.is_copied(body);
-    let mut essences = Essences::read(body, extras(handlers), storages, copied);
+    let mut essences = Essences::read(body, asked(handlers), storages, copied);
     let fetch = |id: &str| {
         if copied {
             None
@@ -305,13 +304,9 @@ fn noted_at_creation(record: &Record) -> Option<&Value> {
     record.handled.as_ref().filter(|_| creating && record.finished())
 }
 
-/// The fields that handlers ask for and that are not in the common essence (B-5).
-fn extras(handlers: &[Handler]) -> Vec<FieldPath> {
-    let asked: BTreeSet<&FieldPath> = handlers
-        .iter()
-        .filter_map(|handler| handler.field.as_ref())
-        .filter(|field| diffbase::is_extra(field))
-        .collect();
+/// The fields that handlers ask for (B-5).
+fn asked(handlers: &[Handler]) -> Vec<FieldPath> {
+    let asked: BTreeSet<&FieldPath> = handlers.iter().filter_map(|handler| handler.field.as_ref()).collect();
     asked.into_iter().cloned().collect()
 }
 

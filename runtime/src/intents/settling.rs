@@ -201,7 +201,9 @@ fn store_diffbase(merge: &mut Map<String, Value>, ground: &Ground) {
         ..
     } = ground;
     let mut additions = Map::new();
-    storages.diffbase.store(&mut additions, body, &essences.fresh);
+    storages
+        .diffbase
+        .store(&mut additions, body, &essences.fresh, essences.asked());
     conventions::store_marks(&mut additions, &storages.prefix, body, &essences.all_covered());
     compose(merge, additions);
 }
@@ -270,7 +272,7 @@ fn store_records(
             }
         }
         if let Some(base) = essences.base().filter(|_| !storages.diffbase.is_present(body)) {
-            storages.diffbase.store(&mut additions, body, base);
+            storages.diffbase.store(&mut additions, body, base, essences.asked());
         }
     }
     conventions::store_marks(&mut additions, &storages.prefix, body, essences.covered());

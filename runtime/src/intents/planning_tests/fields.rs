@@ -155,3 +155,27 @@ fn a_field_that_nobody_asks_for_any_more_is_no_update() {
     let came = world.restart().settle();
     assert_eq!((came.reason, world.called()), (Reason::Noop, vec![]));
 }
+
+// H-4, B-054: a spec that is kept as a digest, since there are too many small values in it.
+#[test]
+fn a_field_of_a_wide_object_is_told_of_its_own_changes_only() {
+    let mut world = World::new([create("c"), field("f", "spec.x"), update("u")]);
+    let wide: Map<String, Value> = (0..12_000)
+        .map(|number| (format!("key-{number:06}"), json!("abcdefghij")))
+        .collect();
+    world.edit(json!({"spec": wide})).settle();
+    assert!(world.annotation(BASE).is_some_and(|base| base.len() < 1000));
+    assert_eq!(world.called(), ["c create", "f/spec.x create"]);
+    world.edit(json!({"spec": {"key-000001": "changed"}})).settle();
+    assert_eq!(world.called(), ["u update"]);
+    world.answer("u", [wait(60)]);
+    world.edit(x(2)).settle();
+    world.edit(json!({"spec": {"key-000002": "changed"}})).settle();
+    world.edit(json!({"spec": {"x": null}})).settle();
+    world.pass(60).settle();
+    let told: Vec<_> = world.calls.iter().filter(|made| made.id == "f/spec.x").collect();
+    let told: Vec<_> = told.iter().map(|made| (&made.old, &made.new)).collect();
+    assert_eq!(told, [(&json!(1), &json!(2)), (&json!(2), &Value::Null)]);
+    world.calls.clear();
+    assert_eq!((world.settle().reason, world.called()), (Reason::Noop, vec![]));
+}
