@@ -6,6 +6,7 @@ mod consistency;
 mod filters;
 mod finalizers;
 mod fitting;
+mod forgetting;
 mod handling;
 mod identity;
 mod kit;

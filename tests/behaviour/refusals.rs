@@ -1,8 +1,8 @@
 //! What the API server refuses, and what must not suffer from it. Faults can only be made on the embedded server.
 
-use kopf_runtime::{Change, Event, HandlerResult, Operator, Resource, Timer, secs};
+use kopf_runtime::{Change, Event, HandlerResult, Lifecycle, Operator, Resource, Timer, secs};
 use kopf_tests::cluster::Cluster;
-use kopf_tests::widgets::{self, Notes, Widget, create, path};
+use kopf_tests::widgets::{self, Notes, Widget, create, create_with, path};
 use kopf_testserver::{Failure, Traffic};
 use serde_json::{Value, json};
 
@@ -89,6 +89,66 @@ async fn a_refused_patch_is_a_failure_of_its_handler() {
         Value::Null,
         "no record is left"
     );
+}
+
+// E-15, L-1: what others of the same cycle wanted is done, and they are not called again.
+#[tokio::test(start_paused = true)]
+async fn a_refused_patch_fails_none_but_its_handler() {
+    let cluster = cluster().await;
+    let notes = Notes::default();
+    let bad = noting!(notes, "bad", |patch| patch.merge(json!({"spec": "no mapping"})));
+    let quiet = noting!(notes, "quiet", |_patch| {});
+    let good = {
+        let notes = notes.clone();
+        move |Change { retry, patch, .. }: Change<Widget>| {
+            notes.add(format!("good {retry}"));
+            patch.meta().label("tier", "gold");
+            patch.then(|object| object["spec"]["colour"] = json!("red"));
+            async { HandlerResult::Ok("a result") }
+        }
+    };
+    let resource = Resource::of::<Widget>()
+        .on_create("bad", bad, |o| o.backoff(secs(1)).retries(3))
+        .on_create("quiet", quiet, |o| o)
+        .on_create("good", good, |o| o);
+    let operator = cluster.start(Operator::new("suite").resource(resource).settings(|settings| {
+        settings.execution.lifecycle = Lifecycle::AllAtOnce;
+    }));
+    create(&cluster, "a", json!({"size": 1})).await;
+    let done = cluster.wait(&path(&cluster, "a"), handled).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["bad 0", "quiet 0", "good 0", "bad 1", "bad 2"]);
+    let wanted = (
+        &done["metadata"]["labels"]["tier"],
+        &done["spec"]["colour"],
+        &done["status"]["good"],
+    );
+    assert_eq!(wanted, (&json!("gold"), &json!("red"), &json!("a result")));
+}
+
+// what is sent later is the progress, and not what the object had before.
+#[tokio::test(start_paused = true)]
+async fn progress_that_is_stored_later_takes_nobodys_edit_back() {
+    const KEY: &str = "example.com/x";
+    let cluster = cluster().await;
+    let notes = Notes::default();
+    let made = noting!(notes, "made", |patch| drop(patch.meta().annotation(KEY, "ours")));
+    let resource = Resource::of::<Widget>().on_create("made", made, |o| o.retries(1));
+    let operator = cluster.start(Operator::new("suite").resource(resource).settings(|settings| {
+        settings.queueing.error_delays = vec![secs(50)];
+    }));
+    // All of it, what the handler wanted, and the progress.
+    let patches = Traffic::any().verb("patch").resource("widgets").name("a");
+    server(&cluster).faults().plan(patches, 3, Failure::status(422));
+    create_with(&cluster, "a", json!({"annotations": {KEY: "old"}}), json!({"size": 1})).await;
+    notes.wait_for(1).await;
+    tokio::time::sleep(secs(1)).await;
+    let edit = json!({"metadata": {"annotations": {KEY: "theirs"}}});
+    assert!(!handled(&cluster.patch(&path(&cluster, "a"), &edit).await));
+    let done = cluster.wait(&path(&cluster, "a"), handled).await;
+    operator.stop().await;
+    assert_eq!(done["metadata"]["annotations"][KEY], "theirs");
+    assert_eq!(notes.all(), ["made 0"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kopf_runtime::logging::{Verbosity, capture};
-use kopf_runtime::{Change, HandlerResult, Kind, Operator, Reference, Resource};
+use kopf_runtime::{Change, HandlerResult, Kind, Operator, Reference, Resource, Temporary, millis};
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Notes, Widget, create, create_with, path};
@@ -18,6 +18,7 @@ on_both_servers! {
     a_big_secret_is_handled_and_never_copied;
     a_big_object_with_big_annotations_is_handled;
     an_object_without_room_for_state_waits_and_harms_nobody;
+    an_object_without_room_for_state_can_be_deleted;
 }
 
 #[derive(Debug)]
@@ -164,4 +165,43 @@ async fn an_object_without_room_for_state_waits_and_harms_nobody(cluster: &Clust
             .filter(|line| line.contains("leave no room") && line.contains("full"));
         assert!((1..=4).contains(&told.count()), "{text}");
     }
+}
+
+// B-054, Z-6: each handler of the deletion is called as often as it must be, and what it wants is done.
+async fn an_object_without_room_for_state_can_be_deleted(cluster: &Cluster) {
+    widgets::install(cluster).await;
+    let notes = Notes::default();
+    let step = |name: &'static str, failures: u32| {
+        let notes = notes.clone();
+        move |Change { retry, patch, .. }: Change<Widget>| {
+            notes.add(format!("{name} {retry}"));
+            patch.status(json!({name: retry}));
+            let failure = || Temporary::after(millis(100), "not yet");
+            std::future::ready(if retry < failures {
+                Err(failure().into())
+            } else {
+                HandlerResult::Ok(())
+            })
+        }
+    };
+    let resource = Resource::of::<Widget>()
+        .on_delete("gone", step("gone", 2), |o| o)
+        .on_delete("left", step("left", 0), |o| o);
+    let operator = cluster.start(Operator::new("suite").resource(resource));
+    create(cluster, "full", json!({"size": 1})).await;
+    let full = path(cluster, "full");
+    let made = cluster.wait(&full, handled).await;
+    let annotations = made["metadata"]["annotations"].as_object().unwrap();
+    let taken: usize = annotations
+        .iter()
+        .map(|(key, text)| key.len() + text.as_str().unwrap().len())
+        .sum();
+    let filling = "n".repeat(262_144 - taken - BIG.len() - 10);
+    cluster
+        .patch(&full, &json!({"metadata": {"annotations": {BIG: filling}}}))
+        .await;
+    cluster.request("DELETE", &full, &Value::Null).await.unwrap();
+    cluster.wait(&full, Value::is_null).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["gone 0", "left 0", "gone 1", "gone 2"]);
 }

@@ -21,7 +21,7 @@ use super::filters::Asked;
 use super::handlers::Handler;
 use super::memos::Memo;
 use super::selection::{Candidate, Selection};
-pub(crate) use super::settling::{Conclusion, Finished, finish, forgotten, no_room};
+pub(crate) use super::settling::{Conclusion, Finished, finish, forgotten, no_room, outgrown};
 use crate::actions::execution;
 use crate::actions::lifecycles::{self, Lifecycle, Waiting};
 use crate::configs::progress::Record;

@@ -29,8 +29,12 @@ pub(crate) struct Finished {
 pub(crate) struct Conclusion {
     /// The merge patch: what the handlers gathered, then results, records and the diff-base.
     pub(crate) merge: Map<String, Value>,
-    /// The part of it that takes back what is stored here, to the state before the cycle.
+    /// The part of it that is the operator's own state: records, the diff-base, marks.
+    pub(crate) state: Map<String, Value>,
+    /// What takes that part back, to the state before the cycle.
     pub(crate) undo: Map<String, Value>,
+    /// The records that are on the object afterwards, by the handlers' ids.
+    pub(crate) records: Vec<(String, Record)>,
     /// Nothing is left to be called for this reason.
     pub(crate) done: bool,
     /// The next cycle is due after this time; `None` if none is.
@@ -69,7 +73,9 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
     let delay = unfinished().map(|record| record.delay(now)).min();
     let idle = Conclusion {
         merge: Map::new(),
+        state: Map::new(),
         undo: Map::new(),
+        records: Vec::new(),
         done: false,
         delay,
         release_finalizer: false,
@@ -84,6 +90,7 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
     // Once: afterwards there is nothing left to move. What nobody is interested in may be another operator's.
     let moving = !leaving && !ground.ignored && ground.storages.has_former_state(&ground.body);
     let mut state = Map::new();
+    let mut kept = Vec::new();
     match plan.reason {
         // Nothing can be stored any more, or nobody waits for it.
         Reason::Gone | Reason::Free => {
@@ -110,18 +117,20 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
         }
         Reason::Create | Reason::Update | Reason::Delete | Reason::Resume => {
             let changed = own_change(ground, &merge, own);
-            store_records(&mut state, plan, records, &changed, now);
+            kept = store_records(&mut state, plan, records, &changed, now);
         }
     }
     if moving {
         ground.storages.purge_former(&mut state, &ground.body);
     }
     let undo = patches::inverse(&state, ground.body.value());
-    compose(&mut merge, state);
+    compose(&mut merge, state.clone());
     forget_touches(&mut merge, ground);
     Conclusion {
         merge,
+        state,
         undo,
+        records: kept,
         done,
         release_finalizer: done && plan.reason == Reason::Delete,
         fully_handled: done && plan.reason.runs_handlers() && !ground.ignored,
@@ -130,8 +139,11 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
 }
 
 /// Why no handler can be called: what came of it could not be stored, so that it would be called again and again
-/// (B-054). `None` if there is room for its progress.
+/// (B-054). `None` if there is room for its progress, and for a deletion, which nobody could end otherwise.
 pub(crate) fn no_room(plan: &Plan, now: Timestamp) -> Option<String> {
+    if plan.reason == Reason::Delete {
+        return None;
+    }
     let body = &plan.ground.body;
     let due = plan.steps.iter().filter(|step| step.is_due()).count();
     let taken = conventions::size(body);
@@ -150,16 +162,32 @@ pub(crate) fn no_room(plan: &Plan, now: Timestamp) -> Option<String> {
     })
 }
 
+/// The object as if it had the state of a deletion that it has no room for (B-054): its handlers go on from there, as
+/// long as nothing newer comes. `known` is what they started from. `None` if that is not why the state was refused.
+pub(crate) fn outgrown(freshest: &Body, known: &Body, state: &Map<String, Value>) -> Option<Body> {
+    freshest.deletion_timestamp()?;
+    let mut after = freshest.value().clone();
+    // What was kept so in earlier cycles is not on the object either.
+    let annotations = known.value().pointer("/metadata/annotations");
+    patches::merge_into(&mut after, &json!({"metadata": {"annotations": annotations}}));
+    patches::merge_into(&mut after, &Value::Object(state.clone()));
+    let after = Body::new(after);
+    (conventions::size(&after) > conventions::ANNOTATIONS_LIMIT).then_some(after)
+}
+
 /// Why the handlers cannot go on: what was stored of their progress is not there afterwards, so that they would be
-/// called for ever (B-049). `after` is the state that the API server answered with.
+/// called for ever (B-049). `after` is the freshest known state.
 pub(crate) fn forgotten(plan: &Plan, conclusion: &Conclusion, after: &Body, now: Timestamp) -> Option<String> {
     let storages = &plan.ground.storages;
     let kept = !conclusion.done || (plan.reason == Reason::Delete && plan.ground.held);
-    let lost = |step: &&Step| storages.progress.fetch(after, &step.id, now).is_none();
-    let step = plan.steps.iter().filter(|_| kept).find(lost)?;
+    let is_lost = |(id, record): &&(String, Record)| {
+        let found = storages.progress.fetch(after, id, now);
+        let stands = |record: &Record| (record.retries, record.finished());
+        found.as_ref().map(stands) != Some(stands(record))
+    };
+    let (id, _) = conclusion.records.iter().filter(|_| kept).find(is_lost)?;
     Some(format!(
-        "the progress of the handler {} was stored and is not there; does the schema of the kind have the field for it?",
-        step.id
+        "the progress of the handler {id} was stored and is not there; does the schema of the kind have the field for it?"
     ))
 }
 
@@ -215,7 +243,7 @@ fn store_records(
     records: Vec<Option<Record>>,
     own: &OwnChange,
     now: Timestamp,
-) {
+) -> Vec<(String, Record)> {
     let Ground {
         body,
         storages,
@@ -247,6 +275,7 @@ fn store_records(
         Some(note) if !own.patch.is_empty() => Some(essences.renoted(&note, &own.patch, room)),
         note => note,
     };
+    let mut stored = Vec::new();
     for (step, made) in plan.steps.iter().zip(records) {
         let just_finished = made.as_ref().is_some_and(Record::finished);
         let mut record = made.unwrap_or_else(|| step.record.clone());
@@ -256,6 +285,7 @@ fn store_records(
             renoted(record.handled)
         };
         storages.progress.store(&mut additions, body, &step.id, &record);
+        stored.push((step.id.clone(), record));
     }
     for (id, record) in passive {
         let record = Record {
@@ -277,6 +307,7 @@ fn store_records(
     }
     conventions::store_marks(&mut additions, &storages.prefix, body, essences.covered());
     compose(merge, additions);
+    stored
 }
 
 /// What this cycle itself changes of the essence: no handler needs to be told.

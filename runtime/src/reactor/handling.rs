@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tracing::Span;
 
 use super::inventory::Memory;
@@ -18,7 +18,7 @@ use crate::intents::planning::{self, Conclusion, Finished, Plan, Step};
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
-use crate::structs::patches::{Patch, PatchContents, compose};
+use crate::structs::patches::{Patch, PatchContents, compose, deliver};
 
 impl Processor {
     /// Calls the handlers that are due, and stores what came of it.
@@ -42,7 +42,7 @@ impl Processor {
             memo: &memo,
             patch: &Patch::default(),
         };
-        let mut finished = Vec::new();
+        let mut made = Vec::new();
         let mut own = PatchContents::default();
         for index in plan.pick(&self.environment.settings.execution.lifecycle, fastrand_below) {
             let mut before = observed.clone();
@@ -51,34 +51,40 @@ impl Processor {
                 // The operator ends: what was not stored is done again by the next one.
                 return Ok(Next::Rest);
             };
-            own.append(contents);
-            finished.push(done);
+            own.append(contents.clone());
+            made.push((done, contents));
         }
-        let (conclusion, applied) = self.store(object, plan, body, finished, observed, own).await;
+        let (conclusion, applied) = self.store(object, plan, body, made, observed).await;
         memory.handled_once |= conclusion.fully_handled;
         // While timers hold the object, the records say it, also to the next operator.
         memory.deletion_done |= conclusion.release_finalizer && !plan.ground.held;
-        let mut forgotten = None;
         let patched = match applied {
             Applied::Patched(after) => {
                 let changed = after.resource_version() != body.resource_version();
                 memory.version = after.resource_version().map(Into::into);
-                forgotten = planning::forgotten(plan, &conclusion, &after, self.environment.clock.now());
                 object.current = Some(after);
                 changed
             }
             Applied::Nothing => false,
             Applied::Gone | Applied::Interrupted => return Ok(Next::Rest),
             Applied::Refused(message) => {
-                let merge = conclusion.merge;
-                object.unsent = Some(PatchContents {
-                    merge,
-                    functions: Vec::new(),
-                });
-                return Err(refused_progress(&message));
+                let freshest = object.current.as_ref().unwrap_or(body);
+                let Some(after) = planning::outgrown(freshest, body, &conclusion.state) else {
+                    object.unsent = Some(PatchContents {
+                        merge: conclusion.state,
+                        functions: Vec::new(),
+                    });
+                    return Err(refused_progress(&message));
+                };
+                let about = ObjectReference::to(body);
+                spans::handler_span(0, "", &about)
+                    .in_scope(|| tracing::warn!("Cannot store the progress of the deletion, which goes on: {message}"));
+                object.current = Some(after);
+                false
             }
         };
-        if let Some(reason) = forgotten {
+        let after = object.current.as_ref().unwrap_or(body);
+        if let Some(reason) = planning::forgotten(plan, &conclusion, after, self.environment.clock.now()) {
             return Err(Fault(reason));
         }
         if conclusion.release_finalizer && !memory.timers.hold() {
@@ -98,48 +104,90 @@ impl Processor {
     /// Sends what the cycle came to; what is refused is taken apart, so that the progress is stored whatever happens.
     async fn store(
         &self,
-        object: &Object,
+        object: &mut Object,
         plan: &Plan,
         body: &Body,
-        finished: Vec<Finished>,
+        made: Vec<(Finished, PatchContents)>,
         observed: PatchContents,
-        own: PatchContents,
+    ) -> (Conclusion, Applied) {
+        let mut all = observed.clone();
+        for (_, contents) in &made {
+            all.append(contents.clone());
+        }
+        let finished = made.iter().map(|(done, _)| done.clone()).collect();
+        let conclusion = planning::finish(plan, finished, &all, self.environment.clock.now());
+        let contents = PatchContents {
+            merge: conclusion.merge.clone(),
+            functions: all.functions,
+        };
+        let patience = self.patience(object);
+        let applied = application::apply(&self.target(body), body, contents, &patience).await;
+        let wanted = |(done, contents): &(Finished, PatchContents)| !contents.is_empty() || done.result.is_some();
+        if matches!(applied, Applied::Refused(_)) && (!observed.is_empty() || made.iter().any(wanted)) {
+            return self
+                .store_apart(object, plan, body, made, observed, conclusion.undo)
+                .await;
+        }
+        // Where nobody wanted anything, the refusal is nobody's, and what was done stays done.
+        (conclusion, applied)
+    }
+
+    /// Sends what each of the handlers wants by itself, so that only those fail whose wish is refused (E-15), and then
+    /// the progress. `undo` takes back what may have been stored of it together with a part of what was refused.
+    async fn store_apart(
+        &self,
+        object: &mut Object,
+        plan: &Plan,
+        body: &Body,
+        made: Vec<(Finished, PatchContents)>,
+        observed: PatchContents,
+        undo: Map<String, Value>,
     ) -> (Conclusion, Applied) {
         let now = self.environment.clock.now();
         let target = self.target(body);
         let patience = self.patience(object);
-        let apply = async |finished: Vec<Finished>, contents: PatchContents, before: Map<String, Value>| {
-            let mut conclusion = planning::finish(plan, finished, &contents, now);
-            let mut merge = before;
-            compose(&mut merge, std::mem::take(&mut conclusion.merge));
-            conclusion.merge.clone_from(&merge);
-            let functions = contents.functions;
-            let contents = PatchContents { merge, functions };
-            let applied = application::apply(&target, body, contents, &patience).await;
-            (conclusion, applied)
+        let mut latest = None;
+        let mut finished = Vec::new();
+        let mut kept = PatchContents::default();
+        let made = made.into_iter().map(|(done, contents)| (Some(done), contents));
+        for (done, contents) in std::iter::once((None, observed)).chain(made) {
+            let mut wish = contents.clone();
+            if let Some((step, result)) = done.as_ref().and_then(|done| Some((done.step, done.result.clone()?))) {
+                deliver(&mut wish.merge, &plan.steps[step].id, result);
+            }
+            match application::apply(&target, latest.as_ref().unwrap_or(body), wish, &patience).await {
+                Applied::Patched(after) => latest = Some(after),
+                Applied::Nothing => {}
+                Applied::Refused(message) => {
+                    match done {
+                        Some(done) => finished.push(self.refused(plan, &done, body, &message, now)),
+                        // Handlers of raw events are not retried.
+                        None => tracing::error!(name = body.name(), "The API server refused the patch: {message}"),
+                    }
+                    continue;
+                }
+                applied @ (Applied::Gone | Applied::Interrupted) => {
+                    return (planning::finish(plan, finished, &kept, now), applied);
+                }
+            }
+            kept.append(contents);
+            finished.extend(done);
+        }
+        let mut conclusion = planning::finish(plan, finished, &kept, now);
+        let state = std::mem::replace(&mut conclusion.state, undo);
+        compose(&mut conclusion.state, state);
+        let contents = PatchContents {
+            merge: conclusion.state.clone(),
+            functions: Vec::new(),
         };
-        let is_observed = !observed.is_empty();
-        let wanted = !own.is_empty() || finished.iter().any(|done| done.result.is_some());
-        let mut all = observed;
-        all.append(own.clone());
-        let (mut conclusion, mut applied) = apply(finished.clone(), all, Map::new()).await;
-        if let Applied::Refused(message) = &applied
-            && is_observed
-        {
-            // Handlers of raw events are not retried, and others need not suffer for them.
-            tracing::error!(name = body.name(), "The API server refused the patch: {message}");
-            let before = as_it_was(body, &conclusion);
-            (conclusion, applied) = apply(finished.clone(), own, before).await;
+        let applied = application::apply(&target, body, contents, &patience).await;
+        match (applied, latest) {
+            (Applied::Nothing, Some(latest)) => (conclusion, Applied::Patched(latest)),
+            (applied, latest) => {
+                object.current = latest.or(object.current.take());
+                (conclusion, applied)
+            }
         }
-        // Where handlers wanted nothing, the refusal is not theirs, and what they have done stays done.
-        if let Applied::Refused(message) = &applied
-            && wanted
-        {
-            let failed = self.refused(plan, &finished, body, message, now);
-            let before = as_it_was(body, &conclusion);
-            (conclusion, applied) = apply(failed, PatchContents::default(), before).await;
-        }
-        (conclusion, applied)
     }
 
     async fn call(
@@ -205,40 +253,21 @@ impl Processor {
         }
     }
 
-    /// The handlers whose patch was refused have failed, however they saw it themselves.
-    fn refused(&self, plan: &Plan, finished: &[Finished], body: &Body, message: &str, now: Timestamp) -> Vec<Finished> {
-        let fail = |done: &Finished| {
-            let step = &plan.steps[done.step];
-            let outcome = Outcome::Arbitrary {
-                message: format!("the API server refused the patch: {message}"),
-            };
-            let failed = self.conclude(step, done.step, outcome, None, now);
-            self.span(&step.id, body)
-                .in_scope(|| spans::report(&step.id, &failed.verdict, &failed.record));
-            failed
+    /// A handler whose patch was refused has failed, however it saw that itself.
+    fn refused(&self, plan: &Plan, done: &Finished, body: &Body, message: &str, now: Timestamp) -> Finished {
+        let step = &plan.steps[done.step];
+        let outcome = Outcome::Arbitrary {
+            message: format!("the API server refused the patch: {message}"),
         };
-        finished.iter().map(fail).collect()
+        let failed = self.conclude(step, done.step, outcome, None, now);
+        self.span(&step.id, body)
+            .in_scope(|| spans::report(&step.id, &failed.verdict, &failed.record));
+        failed
     }
 
     fn span(&self, id: &str, body: &Body) -> Span {
         spans::handler_span(self.environment.number, id, &ObjectReference::to(body))
     }
-}
-
-/// Takes back what a patch has done to the annotations, and to wherever else progress is: a part of it may have been
-/// stored before another part was refused.
-fn as_it_was(body: &Body, Conclusion { merge, undo, .. }: &Conclusion) -> Map<String, Value> {
-    let changed = merge.get("metadata").and_then(|metadata| metadata.get("annotations"));
-    let keys = changed.and_then(Value::as_object).into_iter().flat_map(Map::keys);
-    let annotations: Map<String, Value> = keys.map(|key| (key.clone(), body.annotation(key).into())).collect();
-    let mut before = undo.clone();
-    if !annotations.is_empty() {
-        compose(
-            &mut before,
-            Map::from_iter([("metadata".to_owned(), json!({"annotations": annotations}))]),
-        );
-    }
-    before
 }
 
 fn fastrand_below(limit: usize) -> usize {

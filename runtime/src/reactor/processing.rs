@@ -492,11 +492,13 @@ impl Processor {
             return Ok(Next::Again);
         };
         let patience = self.patience(object);
+        let outgrown = planning::outgrown(body, body, &contents.merge);
         let applied = application::apply(&self.target(body), body, contents, &patience).await;
         match applied {
             Applied::Patched(after) => object.current = Some(after),
             Applied::Nothing => {}
             Applied::Gone | Applied::Interrupted => return Ok(Next::Rest),
+            Applied::Refused(_) if outgrown.is_some() => object.current = outgrown,
             Applied::Refused(message) => return Err(refused_progress(&message)),
         }
         object.unsent = None;

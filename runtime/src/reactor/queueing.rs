@@ -102,7 +102,8 @@ async fn work(processor: Arc<Processor>, start: Start) {
                 }
                 Err(()) => return,
             },
-            Next::Again => {}
+            // Others have their turn, however many cycles follow each other.
+            Next::Again => tokio::task::yield_now().await,
             Next::After(delay) => {
                 // A newer event or an ended timer cuts the wait short.
                 tokio::select! {
