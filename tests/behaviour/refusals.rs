@@ -253,7 +253,8 @@ async fn what_stays_denied_is_an_answer_with_any_code() {
         tokio::time::sleep(secs(600)).await;
         let audit = server(&cluster).audit().with_verb("patch");
         let attempts = audit.for_resource("widgets/status").iter().count();
-        assert_eq!(attempts, 9, "{code}");
+        // Nine with all of the cycle, and nine with what the handler wanted by itself.
+        assert_eq!(attempts, 18, "{code}");
         operator.stop().await;
         assert_eq!(notes.all(), ["made 0"], "{code}");
     }
