@@ -111,17 +111,34 @@ fn body(
     let argument = argument(family, &bindings, kind);
     // rustfmt would break the pattern itself, which reads worse than a stub with fewer bindings.
     if !argument.contains('\n') && argument.len() + 5 > WIDTH {
-        return (vec!["name"], "    tracing::info!(\"Handling {name}\");\n".to_owned());
+        return plain();
     }
     let more: String = more.into_iter().map(|(_, text)| text).collect();
     if bindings.contains(&"events") {
-        let mut log = call("let message = format!", &[format!("\"{full}{more}\"")]).unwrap_or_default();
-        log.push_str("    tracing::info!(\"{message}\");\n");
-        writeln!(log, "    events.info(\"{}\", message);", reason(function)).expect("a String takes all");
-        return (bindings, log);
+        let post = |mut log: String| {
+            log.push_str("    tracing::info!(\"{message}\");\n");
+            writeln!(log, "    events.info(\"{}\", message);", reason(function)).expect("a String takes all");
+            log
+        };
+        let mut candidates = [full + &more, short + &more].into_iter();
+        return match candidates.find_map(|message| let_message(&message)) {
+            Some(log) => (bindings, post(log)),
+            None => (
+                vec!["name", "events"],
+                post("    let message = format!(\"Handling {name}\");\n".to_owned()),
+            ),
+        };
     }
-    let candidates = [full + &more, short + &more].map(|message| log_call(&message, rest));
-    (bindings, candidates.into_iter().flatten().next().unwrap_or_default())
+    let mut candidates = [full + &more, short + &more].into_iter();
+    match candidates.find_map(|message| log_call(&message, rest)) {
+        Some(log) => (bindings, log),
+        None => plain(),
+    }
+}
+
+/// For what no line has room for.
+fn plain() -> (Vec<&'static str>, String) {
+    (vec!["name"], "    tracing::info!(\"Handling {name}\");\n".to_owned())
 }
 
 /// The bindings, the message and what else goes into it.
@@ -193,6 +210,20 @@ fn log_call(message: &str, rest: Option<&str>) -> Option<String> {
     call("tracing::info!", &arguments)
 }
 
+/// The message in a variable: on one line, with its value on the next, or broken as a call is; nothing if it fits
+/// no way.
+fn let_message(message: &str) -> Option<String> {
+    let value = format!("format!(\"{message}\");");
+    let line = format!("    let message = {value}");
+    if line.len() <= WIDTH {
+        return Some(line + "\n");
+    }
+    if value.len() + 8 <= WIDTH {
+        return Some(format!("    let message =\n        {value}\n"));
+    }
+    call("let message = format!", &[format!("\"{message}\"")])
+}
+
 /// On one line, or with an argument a line; nothing if it fits neither way.
 fn call(function: &str, arguments: &[String]) -> Option<String> {
     let inner = arguments.join(", ");
@@ -225,5 +256,75 @@ fn to_do(function: &Function) -> &'static str {
         (Family::Change, _) => "make the world match `spec`.",
         (Family::Event, _) => "act on what was observed.",
         (Family::Timer, _) => "look at the world and act on it.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    /// The author's file of a kind with a handler for labels of all lengths.
+    fn stubs(posts: bool, options: &str) -> String {
+        let mut spec = format!(
+            "apiVersion: kopf-gen.dev/v1alpha1\nkind: OperatorSpec\nmetadata: {{name: op}}\nsettings: {{posting: {{enabled: \
+             {posts}}}}}\nresources:\n- apiVersion: demo.example.com/v1\n  kind: Cart\n  spec: {{size: integer}}\n  handlers:\n"
+        );
+        for length in 1..=110_usize {
+            // What stands before the slash may be longer than what stands behind it, and each part of it may not.
+            let label = match length {
+                1..=60 => "a".repeat(length),
+                _ => format!("{}.b/{}", "a".repeat(50), "c".repeat(length - 53)),
+            };
+            spec.push_str(&format!(
+                "  - {{type: field, fn: go{length}, field: [metadata, labels, {label}]{options}}}\n"
+            ));
+        }
+        let generated = crate::generate("operator.yaml", &spec, &crate::Options::default());
+        let files = generated.unwrap_or_else(|faults| panic!("{faults}")).files;
+        files
+            .get("src/handlers/cart.rs")
+            .expect("the kind has a file")
+            .contents
+            .clone()
+    }
+
+    fn formatted(text: &str) -> String {
+        let mut rustfmt = Command::new("rustfmt")
+            .args(["--edition", "2024"])
+            .current_dir(std::env::temp_dir())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("rustfmt is part of the toolchain");
+        let mut input = rustfmt.stdin.take().expect("it is piped");
+        let text = text.to_owned();
+        let feed = std::thread::spawn(move || input.write_all(text.as_bytes()));
+        let output = rustfmt.wait_with_output().expect("it ends");
+        feed.join().expect("no panic").expect("it reads all");
+        assert!(output.status.success(), "rustfmt refuses the text");
+        String::from_utf8(output.stdout).expect("it writes text")
+    }
+
+    #[test]
+    fn messages_of_every_length_are_complete_and_in_the_form_of_rustfmt() {
+        for posts in [true, false] {
+            for options in ["", ", param: 1", ", param: 1, retries: 3"] {
+                let text = stubs(posts, options);
+                assert_eq!(formatted(&text), text, "posting {posts}{options}");
+                for function in text.split("\npub async fn ").skip(1) {
+                    let (head, body) = function.split_once("HandlerResult {\n").expect("a function has a body");
+                    let (pattern, _) = head.split_once("}:").expect("its argument is a pattern");
+                    let (_, bindings) = pattern.split_once('{').expect("its argument is a pattern");
+                    for name in bindings.split(',').map(str::trim).filter(|name| *name != "..") {
+                        let forms = [format!("{{{name}}}"), format!("{{{name}:"), format!("{name}.")];
+                        assert!(forms.iter().any(|form| body.contains(form)), "{name} of {function}");
+                    }
+                    let uses = body.contains("{message}");
+                    assert_eq!(uses, body.contains("let message ="), "{function}");
+                    assert!(body.contains("tracing::info!"), "{function}");
+                }
+            }
+        }
     }
 }
