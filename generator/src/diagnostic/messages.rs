@@ -19,6 +19,11 @@ pub(crate) fn wrong_type(span: Span, what: &str, wanted: &str, found: &str) -> D
     Diagnostic::error(Code::WrongType, span, format!("{what} must be {wanted}, not {found}"))
 }
 
+/// For what is written as a variable where none is taken.
+pub(crate) fn no_variable(span: Span, what: &str, wanted: &str) -> Diagnostic {
+    wrong_type(span, what, wanted, "a mapping").help("no variable is taken here: write the value itself")
+}
+
 pub(crate) fn quote_it(span: Span, what: &str, raw: &str, read_as: &str) -> Diagnostic {
     Diagnostic::error(
         Code::QuoteIt,

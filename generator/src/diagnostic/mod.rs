@@ -8,7 +8,7 @@ mod suggestion;
 pub use codes::Code;
 pub use suggestion::{did_you_mean, listed};
 
-pub(crate) use messages::{cut_by_yaml, not_supported_yet, quote_it, unknown_key, wrong_type};
+pub(crate) use messages::{cut_by_yaml, no_variable, not_supported_yet, quote_it, unknown_key, wrong_type};
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Options that may come from the environment: `{env: NAME, default: V}` in the place of a value.
 
 use super::keys::{ENVIRONMENT, Keys};
-use super::reader::{Faults, mapping, missing, text};
-use crate::diagnostic::{Code, Diagnostic};
+use super::reader::{Faults, is_empty, mapping, missing, text};
+use crate::diagnostic::{Code, Diagnostic, wrong_type};
 use crate::model::Configured;
 use crate::spec::{Mapping, Node, OptionSpec, Spanned};
 
@@ -52,6 +52,11 @@ pub(super) fn environment<T>(
         None
     };
     let default = match keys.get("default") {
+        Some(default) if is_empty(default) => {
+            let fault = wrong_type(default.span, "`default`", "a value", "null");
+            faults.push(fault.help("leave `default` out where the variable must be set"));
+            return None;
+        }
         Some(default) => Some(read(default, "`default`", faults)?.value),
         None => None,
     };

@@ -2,7 +2,7 @@
 
 use super::environment::environment;
 use super::keys::{CONDITION, TEXT_CRITERION, VALUE_CRITERION};
-use super::reader::{Faults, any_mapping, boolean, is_empty, mapping, sequence, text};
+use super::reader::{Faults, any_mapping, boolean, is_empty, is_variable, mapping, sequence, text};
 use crate::diagnostic::{Code, Diagnostic, Span, wrong_type};
 use crate::model::{Condition, Configured, Criterion, FilterArgument};
 use crate::spec::{Content, CriterionSpec, FiltersSpec, Mapping, Node, Spanned};
@@ -74,6 +74,9 @@ const VALUE_FORMS: &str =
 
 fn value_criterion(node: &Node, key: &str, filters: &mut FiltersSpec, faults: &mut Faults) -> Option<Criterion> {
     let what = format!("`{key}`");
+    if is_variable(node, &what, "a value or a criterion", faults) {
+        return None;
+    }
     match &node.content {
         Content::Sequence(_) => {
             faults.push(wrong_type(node.span, &what, "a single value", "a list").help("write {equals: [...]}"));

@@ -7,7 +7,7 @@ use super::field::field;
 use super::filters::filters;
 use super::keys::{BACKOFF, HANDLER, INITIAL_DELAY, TIMER};
 use super::reader::{Faults, boolean, choice, count, duration, mapping, missing, sequence, text};
-use crate::diagnostic::{Code, Diagnostic, Span, wrong_type};
+use crate::diagnostic::{Code, Diagnostic, Span, listed, wrong_type};
 use crate::model::{Backoff, ErrorsMode};
 use crate::spec::{EntrySpec, HandlerSpec, Mapping, Node, Reading, Scalar, Spanned, TimerSpec};
 
@@ -49,7 +49,11 @@ fn handler_types(node: &Node, faults: &mut Faults) -> Vec<Spanned<String>> {
         return choice(node, "`type`", HANDLER_TYPES, faults).into_iter().collect();
     };
     if items.is_empty() {
-        faults.push(Diagnostic::error(Code::Empty, node.span, "`type` is an empty list"));
+        let fault = Diagnostic::error(Code::Empty, node.span, "`type` is an empty list");
+        faults.push(fault.help(format!(
+            "it holds one or more of {}",
+            listed(HANDLER_TYPES[..4].iter().copied())
+        )));
     }
     let mut types: Vec<Spanned<String>> = Vec::new();
     for item in items {
@@ -57,11 +61,9 @@ fn handler_types(node: &Node, faults: &mut Faults) -> Vec<Spanned<String>> {
             continue;
         };
         if types.iter().any(|other| other.value == kind.value) {
-            faults.push(Diagnostic::error(
-                Code::Duplicate,
-                kind.span,
-                format!("`{}` is listed twice in `type`", kind.value),
-            ));
+            let message = format!("`{}` is listed twice in `type`", kind.value);
+            let fault = Diagnostic::error(Code::Duplicate, kind.span, message);
+            faults.push(fault.help("leave one of them out; for a second call, write an entry with an `id` of its own"));
         } else if items.len() > 1 && matches!(kind.value.as_str(), "field" | "event") {
             let message = format!("`{}` stands in a list of types", kind.value);
             let help = "a list holds `create`, `update`, `delete` and `resume` only; write an entry of its own";
@@ -90,7 +92,8 @@ fn interval(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<Dura
     let interval = duration(node, what, faults)?;
     if interval.value.is_zero() {
         let message = format!("{what} must be more than 0");
-        faults.push(Diagnostic::error(Code::OutOfRange, interval.span, message));
+        let fault = Diagnostic::error(Code::OutOfRange, interval.span, message);
+        faults.push(fault.help("write how long to wait between two calls: 30s"));
         return None;
     }
     Some(interval)
@@ -163,7 +166,8 @@ fn backoff(keys: &Mapping, faults: &mut Faults) -> Option<Spanned<Backoff>> {
     let (initial, max) = (initial?, max?);
     if initial.value.is_zero() || initial.value > max.value {
         let message = "`initial` must be more than 0 and at most `max`";
-        faults.push(Diagnostic::error(Code::OutOfRange, initial.span, message));
+        let fault = Diagnostic::error(Code::OutOfRange, initial.span, message);
+        faults.push(fault.help("write the first wait and the longest one: {initial: 1s, max: 5m}"));
         return None;
     }
     let growing = Backoff::Growing {
@@ -181,7 +185,8 @@ fn part(node: &Node, faults: &mut Faults) -> Option<f64> {
         Some(Reading::Integer(number @ (0 | 1))) => f64::from(u8::from(number == 1)),
         Some(Reading::Integer(_)) => f64::NAN,
         _ => {
-            faults.push(wrong_type(node.span, "`jitter`", "a number", node.kind()));
+            let fault = wrong_type(node.span, "`jitter`", "a number", node.kind());
+            faults.push(fault.help("write the part of the wait that is random, from 0 to 1: 0.2"));
             return None;
         }
     };

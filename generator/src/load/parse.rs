@@ -176,7 +176,8 @@ impl Builder<'_> {
             if let Some(first) = first.get(&scalar.text) {
                 let line = self.text[..first.start].matches('\n').count() + 1;
                 let message = format!("`{}` stands twice in this mapping, first on line {line}", scalar.text);
-                self.faults.push(Diagnostic::error(Code::DuplicateKey, span, message));
+                let fault = Diagnostic::error(Code::DuplicateKey, span, message);
+                self.faults.push(fault.help("keep one of the two"));
             } else {
                 first.insert(scalar.text.clone(), span);
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::keys::Keys;
 use crate::diagnostic::{
-    Code, Diagnostic, Span, cut_by_yaml, did_you_mean, listed, not_supported_yet, unknown_key, wrong_type,
+    Code, Diagnostic, Span, cut_by_yaml, did_you_mean, listed, no_variable, not_supported_yet, unknown_key, wrong_type,
 };
 use crate::spec::{Content, Mapping, Node, Reading, Spanned, TextMap};
 
@@ -46,6 +46,15 @@ pub(super) fn mapping<'n>(node: &'n Node, keys: &Keys, faults: &mut Faults) -> O
     Some(mapping)
 }
 
+/// A fault for a variable where none is taken.
+pub(super) fn is_variable(node: &Node, what: &str, wanted: &str, faults: &mut Faults) -> bool {
+    let is_variable = node.names_variable();
+    if is_variable {
+        faults.push(no_variable(node.span, what, wanted));
+    }
+    is_variable
+}
+
 /// A key whose lines below are all commented out.
 pub(super) fn is_empty(node: &Node) -> bool {
     scalar(node) == Some(Reading::Null)
@@ -73,8 +82,15 @@ pub(super) fn sequence<'n>(node: Option<&'n Node>, what: &str, faults: &mut Faul
     let Some(node) = node.filter(|node| !is_empty(node)) else {
         return &[];
     };
+    if is_variable(node, what, "a list", faults) {
+        return &[];
+    }
     node.as_sequence().unwrap_or_else(|| {
-        faults.push(wrong_type(node.span, what, "a list", node.kind()));
+        let help = node.as_scalar().map_or_else(
+            || "begin each item with a dash on a line of its own".to_string(),
+            |scalar| format!("write a list: [{}]", scalar.text),
+        );
+        faults.push(wrong_type(node.span, what, "a list", node.kind()).help(help));
         &[]
     })
 }
@@ -92,7 +108,7 @@ pub(super) fn texts(node: Option<&Node>, what: &str, faults: &mut Faults) -> Vec
         };
         if texts.iter().any(|other| other.value == text.value) {
             let message = format!("`{}` is listed twice in {what}", text.value);
-            faults.push(Diagnostic::error(Code::Duplicate, text.span, message));
+            faults.push(Diagnostic::error(Code::Duplicate, text.span, message).help("leave one of them out"));
         } else {
             texts.push(text);
         }
@@ -118,6 +134,9 @@ pub(super) fn text_map(node: Option<&Node>, what: &str, faults: &mut Faults) -> 
 }
 
 pub(super) fn choice(node: &Node, what: &str, choices: &[&str], faults: &mut Faults) -> Option<Spanned<String>> {
+    if is_variable(node, what, &listed(choices.iter().copied()), faults) {
+        return None;
+    }
     let Some(scalar) = node.as_scalar().filter(|_| !is_empty(node)) else {
         faults.push(wrong_type(
             node.span,
@@ -154,11 +173,14 @@ pub(super) fn boolean(node: &Node, what: &str, faults: &mut Faults) -> Option<Sp
     if let Some(Reading::Boolean(boolean)) = scalar(node) {
         return Some(Spanned::new(boolean, node.span));
     }
+    if is_variable(node, what, "true or false", faults) {
+        return None;
+    }
     let scalar = node.as_scalar();
     let help = match scalar.map(|scalar| scalar.text.to_lowercase()).as_deref() {
-        Some("yes" | "on" | "true") => Some("write true"),
-        Some("no" | "off" | "false") => Some("write false"),
-        _ => None,
+        Some("yes" | "on" | "true" | "1") => "write true",
+        Some("no" | "off" | "false" | "0") => "write false",
+        _ => "write true or false",
     };
     let found = match scalar {
         Some(scalar) if scalar.text.is_empty() => "empty".to_string(),
@@ -166,7 +188,7 @@ pub(super) fn boolean(node: &Node, what: &str, faults: &mut Faults) -> Option<Sp
         Some(scalar) => format!("the text \"{}\"", scalar.text),
         None => node.kind().to_string(),
     };
-    faults.push(wrong_type(node.span, what, "true or false", &found).maybe_help(help.map(str::to_string)));
+    faults.push(wrong_type(node.span, what, "true or false", &found).help(help));
     None
 }
 
@@ -174,11 +196,14 @@ pub(super) fn integer(node: &Node, what: &str, faults: &mut Faults) -> Option<Sp
     if let Some(Reading::Integer(integer)) = scalar(node) {
         return Some(Spanned::new(integer, node.span));
     }
+    if is_variable(node, what, "a whole number", faults) {
+        return None;
+    }
     let found = match scalar(node) {
         Some(Reading::Float(number)) => number.to_string(),
         _ => node.kind().to_string(),
     };
-    faults.push(wrong_type(node.span, what, "a whole number", &found));
+    faults.push(wrong_type(node.span, what, "a whole number", &found).help("write digits alone, such as 3"));
     None
 }
 
@@ -188,12 +213,15 @@ pub(super) fn count(node: &Node, what: &str, faults: &mut Faults) -> Option<Span
         Some(Spanned::new(count, integer.span))
     } else {
         let message = format!("{what} must be at least 0 and below 2^32, not {}", integer.value);
-        faults.push(Diagnostic::error(Code::OutOfRange, node.span, message));
+        faults.push(Diagnostic::error(Code::OutOfRange, node.span, message).help("write a count, such as 3"));
         None
     }
 }
 
 pub(super) fn duration(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<Duration>> {
+    if is_variable(node, what, "a duration", faults) {
+        return None;
+    }
     let parsed = match (&node.content, scalar(node)) {
         (_, Some(Reading::Integer(seconds))) => u64::try_from(seconds).ok().map(Duration::from_secs),
         (_, Some(Reading::Float(seconds))) => Duration::try_from_secs_f64(seconds).ok(),

@@ -62,7 +62,7 @@ fn check_values(entry: &EntrySpec, faults: &mut Faults) {
     for (key, criterion) in [("value", &spec.value), ("old", &spec.old), ("new", &spec.new)] {
         let Some(criterion) = criterion else { continue };
         let fault = Diagnostic::error(Code::MissingKey, criterion.span, format!("`{key}` without `field`"));
-        faults.push(fault.help("name the field that it is about: field: spec.size"));
+        faults.push(fault.help("name the field that it is about, by `field` and its path from the root of the object"));
     }
 }
 

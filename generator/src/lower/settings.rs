@@ -75,7 +75,8 @@ pub(super) fn persistence(spec: &OperatorSpec, resources: &[Resource], faults: &
 fn check_prefix(prefix: &str, span: Span, faults: &mut Faults) {
     if !naming::is_dns_subdomain(prefix) {
         let message = format!("`{prefix}` is no prefix of an annotation: it must be a DNS subdomain");
-        faults.push(Diagnostic::error(Code::Persistence, span, message));
+        let fault = Diagnostic::error(Code::Persistence, span, message);
+        faults.push(fault.help("write small letters, digits, `-` and `.`: greeter.example.com"));
     } else if prefix.len() > PREFIX_LENGTH {
         let message = format!(
             "the prefix `{prefix}` has {} characters, more than {PREFIX_LENGTH}",

@@ -142,6 +142,10 @@ impl Node {
 
     /// The text of a node that must be text.
     pub(crate) fn to_text(&self, what: &str, faults: &mut Vec<Diagnostic>) -> Option<String> {
+        if self.names_variable() {
+            faults.push(crate::diagnostic::no_variable(self.span, what, "text"));
+            return None;
+        }
         let Content::Scalar(scalar) = &self.content else {
             faults.push(crate::diagnostic::wrong_type(self.span, what, "text", self.kind()));
             return None;

@@ -92,6 +92,12 @@ impl Node {
         }
     }
 
+    /// Whether it is written as what comes from the environment.
+    #[must_use]
+    pub(crate) fn names_variable(&self) -> bool {
+        self.as_mapping().is_some_and(|mapping| mapping.get("env").is_some())
+    }
+
     /// The items of a list.
     #[must_use]
     pub(crate) fn as_sequence(&self) -> Option<&[Node]> {
