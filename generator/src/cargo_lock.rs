@@ -54,6 +54,7 @@ impl CargoLock {
             .map(|(_, package)| package)
             .collect();
         self.sort();
+        self.shorten_all();
         self
     }
 
@@ -64,29 +65,90 @@ impl CargoLock {
         }
     }
 
-    /// Adds packages that are missing, and to packages of this project the dependencies that they lack.
+    /// Adds what the packages of this project need and the lock lacks; a version of the author's stays where it will do.
     ///
     /// Gives the names of the added packages.
     pub(crate) fn add_missing(&mut self, wanted: &Self) -> Vec<String> {
+        let mut wanted = wanted.clone();
+        wanted.qualify_all();
+        self.qualify_all();
         let mut added = Vec::new();
-        for package in &wanted.packages {
-            match self.packages.iter_mut().find(|own| own.name == package.name) {
-                None => {
-                    added.push(package.name.clone());
-                    self.packages.push(package.clone());
-                }
-                Some(own) if own.source.is_none() && package.source.is_none() => {
-                    let known: BTreeSet<&str> = own.dependencies.iter().map(|name| bare(name)).collect();
-                    let missing = package.dependencies.iter().filter(|name| !known.contains(bare(name)));
-                    let missing: Vec<_> = missing.cloned().collect();
-                    own.dependencies.extend(missing);
-                    own.dependencies.sort();
-                }
-                Some(_) => {}
+        for package in wanted.packages.iter().filter(|package| package.source.is_none()) {
+            let Some(at) = self.packages.iter().position(|own| own.will_do_for(package)) else {
+                self.take(&wanted, package, &mut added);
+                continue;
+            };
+            let known: BTreeSet<String> = self.packages[at]
+                .dependencies
+                .iter()
+                .map(|name| bare(name).to_owned())
+                .collect();
+            for dependency in package.dependencies.iter().filter(|name| !known.contains(bare(name))) {
+                let line = self.take_dependency(&wanted, dependency, &mut added);
+                self.packages[at].dependencies.push(line);
             }
         }
         self.sort();
+        self.shorten_all();
         added
+    }
+
+    /// Adds a package with all that it depends on, unless there is one that will do; gives the line that names it.
+    fn take(&mut self, wanted: &Self, package: &Package, added: &mut Vec<String>) -> String {
+        if let Some(own) = self.packages.iter().find(|own| own.will_do_for(package)) {
+            return own.line();
+        }
+        // It is there before what it needs, which may need it in turn.
+        let at = self.packages.len();
+        self.packages.push(package.clone());
+        added.push(package.name.clone());
+        let lines = package
+            .dependencies
+            .iter()
+            .map(|dependency| self.take_dependency(wanted, dependency, added))
+            .collect();
+        self.packages[at].dependencies = lines;
+        package.line()
+    }
+
+    fn take_dependency(&mut self, wanted: &Self, line: &str, added: &mut Vec<String>) -> String {
+        match wanted.packages.iter().find(|package| package.line() == line) {
+            Some(package) => self.take(wanted, package, added),
+            None => line.to_owned(),
+        }
+    }
+
+    /// Gives each dependency its version.
+    fn qualify_all(&mut self) {
+        let lines: BTreeMap<String, String> = self
+            .packages
+            .iter()
+            .map(|package| (package.name.clone(), package.line()))
+            .collect();
+        for dependency in self.packages.iter_mut().flat_map(|package| &mut package.dependencies) {
+            if let Some(line) = lines.get(dependency) {
+                dependency.clone_from(line);
+            }
+        }
+    }
+
+    /// Leaves versions out where the name says enough, as cargo does, and sorts.
+    fn shorten_all(&mut self) {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for package in &self.packages {
+            *counts.entry(package.name.clone()).or_default() += 1;
+        }
+        for package in &mut self.packages {
+            for dependency in &mut package.dependencies {
+                if counts.get(bare(dependency)) == Some(&1) {
+                    *dependency = bare(dependency).to_owned();
+                }
+            }
+            package.dependencies.sort_by_key(|line| {
+                let (name, version) = line.split_once(' ').unwrap_or((line, ""));
+                (name.to_owned(), version_key(version))
+            });
+        }
     }
 
     /// What `name` alone meant gets its version, since another package will be called so.
@@ -149,6 +211,18 @@ impl CargoLock {
 }
 
 impl Package {
+    /// How a dependency on it is written where its name alone says too little.
+    fn line(&self) -> String {
+        format!("{} {}", self.name, self.version)
+    }
+
+    /// Whether cargo would take it for the other one: in the project by name, else within the same breaking version.
+    fn will_do_for(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.source.is_none() == other.source.is_none()
+            && (self.source.is_none() || breaking(&self.version) == breaking(&other.version))
+    }
+
     fn read(table: &Table) -> Option<Self> {
         let text = |key: &str| table.get(key).and_then(|value| value.as_str()).map(str::to_owned);
         let dependencies = match table.get("dependencies") {
@@ -193,6 +267,19 @@ impl Package {
 
 fn bare(dependency: &str) -> &str {
     dependency.split(' ').next().unwrap_or_default()
+}
+
+/// A version up to its first number that is not zero: versions that share it can stand for each other.
+fn breaking(version: &str) -> &str {
+    let mut end = 0;
+    for number in version.split(['.', '-', '+']) {
+        end += number.len();
+        if number != "0" || end >= version.len() {
+            break;
+        }
+        end += 1;
+    }
+    version.get(..end).unwrap_or(version)
 }
 
 /// Numbers first, then pre-releases before the release, as far as sorting needs it.
@@ -301,5 +388,50 @@ dependencies = [
             "{}",
             lock.to_text()
         );
+    }
+
+    #[test]
+    fn a_second_version_comes_beside_the_first_and_both_are_told_apart() {
+        let lock = |package: &[(&str, &str, &[&str])]| CargoLock {
+            packages: package
+                .iter()
+                .map(|(name, version, dependencies)| Package {
+                    version: (*version).to_owned(),
+                    source: (*name != "mine").then(|| "registry+x".to_owned()),
+                    ..root(name, dependencies)
+                })
+                .collect(),
+        };
+        let mut own = lock(&[("b", "2.0.1", &["c"]), ("c", "0.4.9", &[]), ("mine", "0.1.0", &["b"])]);
+        let wanted = lock(&[
+            ("a", "1.0.0", &["b 1.0.0", "c"]),
+            ("b", "1.0.0", &[]),
+            ("b", "2.0.0", &["c", "unused"]),
+            ("c", "0.4.2", &[]),
+            ("mine", "0.1.0", &["a", "b 2.0.0"]),
+            ("unused", "1.0.0", &[]),
+        ]);
+        assert_eq!(own.add_missing(&wanted), ["a", "b"]);
+        let merged = lock(&[
+            ("a", "1.0.0", &["b 1.0.0", "c"]),
+            ("b", "1.0.0", &[]),
+            ("b", "2.0.1", &["c"]),
+            ("c", "0.4.9", &[]),
+            ("mine", "0.1.0", &["a", "b 2.0.1"]),
+        ]);
+        assert_eq!(own, merged);
+    }
+
+    #[test]
+    fn versions_stand_for_each_other_up_to_their_first_number() {
+        for (version, part) in [
+            ("1.2.3", "1"),
+            ("0.4.2", "0.4"),
+            ("0.0.3", "0.0.3"),
+            ("0.0.0", "0.0.0"),
+            ("10.0.0-a.1", "10"),
+        ] {
+            assert_eq!(super::breaking(version), part);
+        }
     }
 }

@@ -72,6 +72,9 @@ impl Project {
         let plan = self.plan(spec);
         assert!(plan.refusals().is_empty(), "{:?}", plan.refusals());
         plan.apply(self.folder.path()).unwrap();
+        // Whatever it was for, one run is enough.
+        let left = self.plan(spec);
+        assert!(left.is_empty(), "{:?}", left.changes());
         plan
     }
 
@@ -111,6 +114,20 @@ fn a_second_run_writes_nothing() {
     let plan = project.run(SPEC);
     assert!(plan.is_empty(), "{:?}", plan.changes());
     assert_eq!(project.state(), before);
+}
+
+#[test]
+fn the_first_condition_in_cel_brings_its_packages_into_a_lock_as_cargo_writes_it() {
+    let project = Project::new();
+    assert!(!project.read("Cargo.lock").contains("name = \"kube-cel\""));
+    let spec = with_handler("{type: update, fn: turn, when: {cel: \"object.spec.who != ''\"}}");
+    project.run(&spec);
+    let fresh = generated(&spec);
+    assert_eq!(
+        project.read("Cargo.lock"),
+        fresh.files.get("Cargo.lock").unwrap().contents
+    );
+    assert!(project.read("Cargo.lock").contains(" \"thiserror 1.0.69\","));
 }
 
 #[test]

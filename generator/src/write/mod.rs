@@ -95,8 +95,7 @@ impl Planner<'_> {
             }
             (Decision::Keep, _) => entry = base.unwrap_or(entry),
             (Decision::Append, Some(work)) => {
-                let seeded = base.as_ref().map(|base| base.stubs.clone()).unwrap_or_default();
-                entry.sha256 = base.map_or(new, |base| base.sha256);
+                let seeded = base.map(|base| base.stubs).unwrap_or_default();
                 entry.stubs = self.append(path, file, &seeded, &work);
             }
             (Decision::Nothing | Decision::Refuse | Decision::Append | Decision::KeepAndTell, _) => {}
