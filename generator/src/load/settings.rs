@@ -9,7 +9,8 @@ use super::keys::{
 use super::reader::{Faults, boolean, choice, count, duration, mapping, missing, sequence, text, texts};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::spec::{
-    Execution, FormerSpec, Mapping, Networking, Node, Persistence, Posting, Queueing, Settings, Spanned, StorageSpec,
+    DIFFBASE_FIELD, Execution, FormerSpec, Mapping, Networking, Node, PROGRESS_FIELD, Persistence, Posting, Queueing,
+    Settings, Spanned, StorageSpec,
 };
 
 pub(super) fn settings(node: &Node, faults: &mut Faults) -> Option<Settings> {
@@ -30,15 +31,15 @@ pub(super) fn settings(node: &Node, faults: &mut Faults) -> Option<Settings> {
 
 fn persistence(node: &Node, faults: &mut Faults) -> Option<Persistence> {
     let keys = mapping(node, &PERSISTENCE, faults)?;
-    let mut storages = |key: &str, annotations: &Keys, status: &Keys| {
+    let mut storages = |key: &str, annotations: &Keys, status: &Keys, usual: &str| {
         let items = sequence(keys.get(key), &format!("`{key}`"), faults);
         let storages = items
             .iter()
-            .filter_map(|node| storage(node, annotations, status, faults));
+            .filter_map(|node| storage(node, annotations, status, usual, faults));
         storages.collect()
     };
-    let progress = storages("progress", &PROGRESS_ANNOTATIONS, &PROGRESS_STATUS);
-    let diffbase = storages("diffbase", &DIFFBASE_ANNOTATIONS, &DIFFBASE_STATUS);
+    let progress = storages("progress", &PROGRESS_ANNOTATIONS, &PROGRESS_STATUS, PROGRESS_FIELD);
+    let diffbase = storages("diffbase", &DIFFBASE_ANNOTATIONS, &DIFFBASE_STATUS, DIFFBASE_FIELD);
     let formerly = sequence(keys.get("formerly"), "`formerly`", faults);
     Some(Persistence {
         prefix: keys.get("prefix").and_then(|node| text(node, "`prefix`", faults)),
@@ -49,7 +50,7 @@ fn persistence(node: &Node, faults: &mut Faults) -> Option<Persistence> {
     })
 }
 
-fn storage(node: &Node, annotations: &Keys, status: &Keys, faults: &mut Faults) -> Option<StorageSpec> {
+fn storage(node: &Node, annotations: &Keys, status: &Keys, usual: &str, faults: &mut Faults) -> Option<StorageSpec> {
     let before = faults.len();
     let keys = mapping(node, &STORAGE, faults)?;
     let inner = match (keys.get("annotations"), keys.get("status")) {
@@ -68,7 +69,7 @@ fn storage(node: &Node, annotations: &Keys, status: &Keys, faults: &mut Faults) 
     let field = if let Some(node) = keys.get("field") {
         text(node, "`field`", faults)
     } else {
-        faults.push(missing(inner.span, "field", status.place).help("name its place: {field: status.kopf.progress}"));
+        faults.push(missing(inner.span, "field", status.place).help(format!("name its place: {{field: {usual}}}")));
         None
     };
     let read_only = flag(keys, "readOnly", faults);
@@ -83,6 +84,7 @@ fn storage(node: &Node, annotations: &Keys, status: &Keys, faults: &mut Faults) 
 fn annotations_storage(node: &Node, keys: &Keys, faults: &mut Faults) -> Option<StorageSpec> {
     let keys = mapping(node, keys, faults)?;
     Some(StorageSpec::Annotations {
+        span: node.span,
         prefix: keys.get("prefix").and_then(|node| text(node, "`prefix`", faults)),
         v1: flag(keys, "v1", faults),
         key: keys.get("key").and_then(|node| text(node, "`key`", faults)),

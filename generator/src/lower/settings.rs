@@ -50,6 +50,7 @@ pub(super) fn persistence(spec: &OperatorSpec, resources: &[Resource], faults: &
     if let Some(finalizer) = finalizer {
         check_finalizer(finalizer, &prefix, faults);
     }
+    check_places(given, &prefix, faults);
     let finalizer = finalizer.map_or_else(|| format!("{prefix}/finalizer"), |name| name.value.clone());
     Some(Persistence {
         progress: given
@@ -102,12 +103,11 @@ fn storage_prefix(given: Option<&Spanned<String>>, prefix: &str, faults: &mut Fa
     given.value.clone()
 }
 
-fn status_field(field: &Spanned<String>, faults: &mut Faults) -> String {
+fn status_field(field: &Spanned<String>, usual: &str, faults: &mut Faults) -> String {
     let is_path = field.value.split('.').all(|key| !key.is_empty());
     if !is_path || !field.value.starts_with("status.") {
         let message = format!("`{}` is no path in the status", field.value);
-        faults
-            .push(Diagnostic::error(Code::Storage, field.span, message).help("write status.kopf.progress or the like"));
+        faults.push(Diagnostic::error(Code::Storage, field.span, message).help(format!("write {usual} or the like")));
     }
     field.value.clone()
 }
@@ -120,7 +120,7 @@ fn progress(storage: &StorageSpec, prefix: &str, faults: &mut Faults) -> Progres
             v1: flag(v1),
         },
         StorageSpec::Status { field, read_only, .. } => ProgressStorage::Status {
-            field: status_field(field, faults),
+            field: status_field(field, spec::PROGRESS_FIELD, faults),
             read_only: flag(read_only),
         },
     }
@@ -134,6 +134,7 @@ fn diffbase(storage: &StorageSpec, prefix: &str, faults: &mut Faults) -> DiffBas
             v1,
             key,
             ignored_fields,
+            ..
         } => DiffBaseStorage::Annotations {
             prefix: storage_prefix(given.as_ref(), prefix, faults),
             v1: v1.as_ref().map(|flag| flag.value),
@@ -150,9 +151,74 @@ fn diffbase(storage: &StorageSpec, prefix: &str, faults: &mut Faults) -> DiffBas
         StorageSpec::Status {
             field, ignored_fields, ..
         } => DiffBaseStorage::Status {
-            field: status_field(field, faults),
+            field: status_field(field, spec::DIFFBASE_FIELD, faults),
             ignored_fields: paths(ignored_fields),
         },
+    }
+}
+
+/// Where a storage keeps what it keeps.
+enum Place<'a> {
+    /// All annotations with a prefix that are records, or one with this name.
+    Annotations(&'a str, Option<&'a str>),
+    Field(&'a str),
+}
+
+impl Place<'_> {
+    /// A field holds all that is below it.
+    fn overlaps(&self, other: &Self) -> bool {
+        let is_in = |inner: &str, outer: &str| {
+            inner
+                .strip_prefix(outer)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        match (self, other) {
+            (Self::Field(one), Self::Field(other)) => is_in(one, other) || is_in(other, one),
+            (Self::Annotations(prefix, name), Self::Annotations(other, other_name)) => {
+                prefix == other && name == other_name
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Two storages in one place overwrite each other, and what is moved from a former place cannot stay in it.
+fn check_places(spec: &spec::Persistence, prefix: &str, faults: &mut Faults) {
+    let mut taken: Vec<Place<'_>> = Vec::new();
+    for (storages, name) in [
+        (&spec.progress, None),
+        (&spec.diffbase, Some("last-handled-configuration")),
+    ] {
+        for storage in storages {
+            let (place, shown, span) = match storage {
+                StorageSpec::Annotations {
+                    prefix: given,
+                    key,
+                    span,
+                    ..
+                } => {
+                    let prefix = given.as_ref().map_or(prefix, |prefix| prefix.value.as_str());
+                    let name = key.as_ref().map(|key| key.value.as_str()).or(name);
+                    (Place::Annotations(prefix, name), prefix, *span)
+                }
+                StorageSpec::Status { field, .. } => (Place::Field(&field.value), field.value.as_str(), field.span),
+            };
+            let is_former = |former: &FormerSpec| former.prefix.value == shown && shown != prefix;
+            if taken.iter().any(|other| other.overlaps(&place)) {
+                let message = format!("`{shown}` is the place of another storage, too: each overwrites the other");
+                let help = format!(
+                    "give it another place, or remove the item; usual ones are {} for `progress` and {} for `diffbase`",
+                    spec::PROGRESS_FIELD,
+                    spec::DIFFBASE_FIELD
+                );
+                faults.push(Diagnostic::error(Code::Storage, span, message).help(help));
+            } else if spec.formerly.iter().any(is_former) {
+                let message = format!("`{shown}` is a former prefix: nothing new is kept under it");
+                let help = "remove the item: what is found under former prefixes is read without it";
+                faults.push(Diagnostic::error(Code::Storage, span, message).help(help));
+            }
+            taken.push(place);
+        }
     }
 }
 

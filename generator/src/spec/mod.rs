@@ -13,7 +13,10 @@ pub(crate) use handler::{CriterionSpec, EntrySpec, FiltersSpec, HandlerSpec, Opt
 pub(crate) use operator::{Deploy, Metadata, OperatorSpec, Peering, PeeringSpec, Priority};
 pub(crate) use resource::{ResourceSpec, SampleSpec};
 pub(crate) use scalar::Reading;
-pub(crate) use settings::{Execution, FormerSpec, Networking, Persistence, Posting, Queueing, Settings, StorageSpec};
+pub(crate) use settings::{
+    DIFFBASE_FIELD, Execution, FormerSpec, Networking, PROGRESS_FIELD, Persistence, Posting, Queueing, Settings,
+    StorageSpec,
+};
 pub(crate) use tree::{Content, Entry, Mapping, Node, Scalar, Spanned};
 
 use std::sync::Arc;

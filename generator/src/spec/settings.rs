@@ -3,6 +3,13 @@
 use std::time::Duration;
 
 use super::tree::Spanned;
+use crate::diagnostic::Span;
+
+/// Where Kopf's status storage keeps progress.
+pub(crate) const PROGRESS_FIELD: &str = "status.kopf.progress";
+
+/// Where Kopf's status storage keeps what was handled last.
+pub(crate) const DIFFBASE_FIELD: &str = "status.kopf.last-handled-configuration";
 
 /// All groups.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +46,8 @@ pub(crate) struct Persistence {
 pub(crate) enum StorageSpec {
     /// `{annotations: …}`.
     Annotations {
+        /// Of the item.
+        span: Span,
         /// `prefix`.
         prefix: Option<Spanned<String>>,
         /// `v1`.
