@@ -132,7 +132,9 @@ async fn progress_that_is_stored_later_takes_nobodys_edit_back() {
     const KEY: &str = "example.com/x";
     let cluster = cluster().await;
     let notes = Notes::default();
-    let made = noting!(notes, "made", |patch| drop(patch.meta().annotation(KEY, "ours")));
+    let made = noting!(notes, "made", |patch| {
+        patch.meta().annotation(KEY, "ours");
+    });
     let resource = Resource::of::<Widget>().on_create("made", made, |o| o.retries(1));
     let operator = cluster.start(Operator::new("suite").resource(resource).settings(|settings| {
         settings.queueing.error_delays = vec![secs(50)];

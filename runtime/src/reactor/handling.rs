@@ -159,10 +159,11 @@ impl Processor {
                 Applied::Patched(after) => latest = Some(after),
                 Applied::Nothing => {}
                 Applied::Refused(message) => {
-                    match done {
-                        Some(done) => finished.push(self.refused(plan, &done, body, &message, now)),
+                    if let Some(done) = done {
+                        finished.push(self.refused(plan, &done, body, &message, now));
+                    } else {
                         // Handlers of raw events are not retried.
-                        None => tracing::error!(name = body.name(), "The API server refused the patch: {message}"),
+                        tracing::error!(name = body.name(), "The API server refused the patch: {message}");
                     }
                     continue;
                 }
