@@ -172,7 +172,7 @@ fn timers_are_waited_for() {
 }
 
 #[test]
-fn filters_let_through_what_their_stubs_take() {
+fn filters_let_through_what_is_for_their_handlers() {
     let tried = Tried::of(&mut command(Path::new("specs/05-filters.yaml")));
     tried.ends_with(0);
     tried.says(&[
@@ -180,9 +180,18 @@ fn filters_let_through_what_their_stubs_take() {
         "weld        Created Shelf poetry",
         "edit  {spec: {books: 40}}",
         "reinforce   Changed spec.books of Shelf poetry: Some(0) to Some(40)",
-        "✓ done: 1 object, 3 handler calls, no failures",
+        "move_books  Updated Shelf poetry: change spec.books: 0 -> 40",
+        "Shelf default/attic",
+        "reinforce   Changed spec.books of Shelf attic: Some(0) to Some(3)",
+        "✓ done: 2 objects, 5 handler calls, no failures",
     ]);
-    assert!(!tried.stdout.contains("move_books"), "its condition says no\n{tried}");
+    for refused in [
+        "build       Created Shelf attic",
+        "weld        Created Shelf attic",
+        "Updated Shelf attic",
+    ] {
+        assert!(!tried.stdout.contains(refused), "a filter says no\n{tried}");
+    }
 }
 
 #[test]

@@ -41,7 +41,9 @@ fn records_of_handlers_that_take_no_part_are_neither_waited_for_nor_left_behind(
 // P-8, P-10: what a handler has done stays done while its filters do not hold for a while.
 #[test]
 fn a_filter_that_is_off_for_a_while_calls_nobody_twice() {
-    let off = |world: &mut World, off: Value| drop(world.edit(json!({"metadata": {"labels": {"off": off}}})).settle());
+    let off = |world: &mut World, off: Value| {
+        world.edit(json!({"metadata": {"labels": {"off": off}}})).settle();
+    };
     for first in [update("u1"), field("u1", "spec.x"), resume("u1")] {
         let id = first.id.clone();
         let mut world = World::settled([labelled(first, "off", ABSENT), update("u2")]);
