@@ -276,9 +276,8 @@ mod tests {
                 1..=60 => "a".repeat(length),
                 _ => format!("{}.b/{}", "a".repeat(50), "c".repeat(length - 53)),
             };
-            spec.push_str(&format!(
-                "  - {{type: field, fn: go{length}, field: [metadata, labels, {label}]{options}}}\n"
-            ));
+            let entry = format!("{{type: field, fn: go{length}, field: [metadata, labels, {label}]{options}}}");
+            spec.extend(["  - ", &entry, "\n"]);
         }
         let generated = crate::generate("operator.yaml", &spec, &crate::Options::default());
         let files = generated.unwrap_or_else(|faults| panic!("{faults}")).files;
