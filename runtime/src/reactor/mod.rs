@@ -2,14 +2,16 @@
 //!
 //! A watch event travels like this: `clients::watching` lists and watches one kind in one namespace and tells of each
 //! object; [`queueing`] puts it into the object's queue and makes sure that one worker empties it; [`processing`]
-//! runs the cycle: raw-event handlers, timers, then the plan of `intents::planning`, which `handling` carries out, and
-//! what was gathered goes out as one patch. The answer to the patch is the freshest state there is; the next cycle runs
-//! on it at once, so that nothing waits for an echo.
+//! runs the cycle: raw-event handlers (`observing`), timers (`tending`), then the plan of `intents::planning`, which
+//! `handling` carries out, and what was gathered goes out as one patch. The answer to the patch is the freshest state
+//! there is; the next cycle runs on it at once, so that nothing waits for an echo.
 
 mod fitting;
 mod handling;
 pub(crate) mod inventory;
+mod observing;
 pub(crate) mod processing;
 pub(crate) mod queueing;
 pub(crate) mod running;
+mod tending;
 mod throttling;

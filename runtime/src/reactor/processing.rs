@@ -4,34 +4,24 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
 use super::fitting::{Fit, digest};
 use super::inventory::{Incoming, Inventory, Memory};
-use super::queueing;
 use super::throttling::{Fault, Throttle};
 use crate::actions::application::{self, Applied, Patience};
-use crate::actions::execution::{Limits, Outcome};
 use crate::clients::fetching::Serving;
 use crate::clients::patching::Target;
-use crate::configs::progress::Record;
 use crate::configs::storages::Storages;
 use crate::engines::spans;
-use crate::engines::timers::Surroundings;
-use crate::intents::calling::Subject;
 use crate::intents::causes::Reason;
 use crate::intents::environment::Environment;
-use crate::intents::filters::Asked;
-use crate::intents::handlers::{EventHandler, TimerHandler};
-use crate::intents::invocation::EventCall;
 use crate::intents::memos::Memo;
 use crate::intents::planning::{self, FinalizerStep, Plan, Situation};
 use crate::intents::registries::{Misfit, ParseSpec, Registry};
-use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::{EventType, ObjectReference};
 use crate::structs::patches::{Patch, PatchContents};
@@ -57,7 +47,7 @@ pub(crate) enum Next {
 
 /// What a worker holds of its object while it works; it outlives the cycle in which something broke.
 pub(crate) struct Object {
-    key: Box<str>,
+    pub(super) key: Box<str>,
     /// What came and was not looked at.
     queue: VecDeque<Incoming>,
     /// The freshest known state.
@@ -67,7 +57,7 @@ pub(crate) struct Object {
     /// The typed spec of a state, or why it does not fit.
     typed: Option<(Body, Result<TypedSpec, Misfit>)>,
     /// What the handlers of raw events want.
-    observed: Patch,
+    pub(super) observed: Patch,
     /// What the API server refused to store: it is sent again before any handler is called again.
     pub(super) unsent: Option<PatchContents>,
     /// A cycle is due.
@@ -134,7 +124,7 @@ impl Processor {
         *self.serving.lock().unwrap_or_else(PoisonError::into_inner) = serving;
     }
 
-    fn serving(&self) -> Serving {
+    pub(super) fn serving(&self) -> Serving {
         *self.serving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -217,64 +207,6 @@ impl Processor {
                 Some(body) => Ok(self.send_observed(object, &body).await),
                 None => Ok(Next::Rest),
             },
-        }
-    }
-
-    /// Calls the handlers of raw events; every event counts, none is retried (E-13).
-    async fn observe(&self, event_type: EventType, body: &Body, object: &mut Object, memory: &mut Memory) {
-        let may_match = |handler: &&EventHandler| self.is_met(body, &handler.id, handler.matches_body(body));
-        let matching: Vec<&EventHandler> = self.registry.events.iter().filter(may_match).collect();
-        if matching.is_empty() {
-            return;
-        }
-        let spec = match object.typed(&self.registry.parse_spec, body) {
-            Ok(spec) => spec,
-            Err(misfit) => return self.report(body, memory, &misfit, "its handlers wait until it is changed"),
-        };
-        let memo = self.memo(memory);
-        let asked = Asked {
-            body,
-            spec: &spec,
-            memo: &memo,
-            view: None,
-        };
-        for handler in matching {
-            if !self.is_met(body, &handler.id, handler.filters.when(&asked)) {
-                continue;
-            }
-            let patch = Patch::after(object.observed.all());
-            let about = ObjectReference::to(body);
-            let span = spans::handler_span(0, &handler.id, &about);
-            let subject = Subject {
-                environment: &self.environment,
-                body,
-                spec: &spec,
-                memo: &memo,
-                patch: &patch,
-            };
-            let record = Record::fresh(self.environment.clock.now());
-            let extras = (&handler.param, Stopped::default());
-            let arguments = |common| EventCall { common, event_type };
-            let called = subject
-                .call(
-                    &handler.call,
-                    &record,
-                    &Limits::default(),
-                    extras,
-                    span.clone(),
-                    arguments,
-                )
-                .await;
-            match called {
-                Some(Outcome::Success(Some(result))) => patch.deliver(&handler.id, result),
-                Some(Outcome::Success(None)) => {}
-                Some(failure) => {
-                    let message = failure.error().unwrap_or_default();
-                    span.in_scope(|| tracing::error!("Handler {} failed: {message}", handler.id));
-                }
-                None => return,
-            }
-            object.observed.absorb(patch.take());
         }
     }
 
@@ -366,124 +298,10 @@ impl Processor {
         }
     }
 
-    /// Starts and stops timers; says whether any of them needs the finalizer (Z-2, Z-10).
-    fn tend_timers(self: &Arc<Self>, object: &Object, memory: &mut Memory, body: &Body, spec: &TypedSpec) -> bool {
-        if self.registry.timers.is_empty() {
-            return false;
-        }
-        memory.timers.show(body, spec, self.essence(body));
-        let memo = self.memo(memory);
-        let asked = Asked {
-            body,
-            spec,
-            memo: &memo,
-            view: None,
-        };
-        // A filter that fails leaves its timer as it is.
-        let matches = |timer: &&TimerHandler| {
-            !memory.timers.is_over(&timer.id)
-                && timer.matches(&asked).unwrap_or_else(|message| {
-                    self.report_fault(body, &timer.id, &message);
-                    memory.timers.is_running(&timer.id)
-                })
-        };
-        let matching: Vec<&TimerHandler> = match body.deletion_timestamp() {
-            Some(_) => Vec::new(),
-            None => self.registry.timers.iter().filter(matches).collect(),
-        };
-        // A timer begins only once its object cannot vanish under it.
-        let secured = self.storages.is_held(body);
-        let surroundings = self.surroundings(object, memo);
-        memory.timers.adjust(&matching, secured, &surroundings);
-        matching.iter().any(|timer| !timer.optional) || memory.timers.hold()
-    }
-
-    /// Tells the timers the newest state while the object waits after an error: they have no part in that, and one that
-    /// is to stop must not run on.
-    pub(super) fn glance(self: &Arc<Self>, object: &mut Object, memory: &mut Memory) {
-        if self.registry.timers.is_empty() {
-            return;
-        }
-        let Some(body) = self.inventory.newest(&object.key) else {
-            return;
-        };
-        if !is_newer(body.resource_version(), memory.version.as_deref()) {
-            return;
-        }
-        if body.deletion_timestamp().is_some() {
-            return memory.timers.stop();
-        }
-        let tend = || match object.typed(&self.registry.parse_spec, &body) {
-            Ok(spec) => {
-                self.tend_timers(object, memory, &body, &spec);
-            }
-            Err(_) => memory.timers.stop(),
-        };
-        // What breaks here is met again, and reported, by the next cycle.
-        drop(catch_unwind(AssertUnwindSafe(tend)));
-    }
-
-    /// What counts as a change of the object (T-8), for comparison.
-    fn essence(&self, body: &Body) -> u64 {
-        digest(&self.storages.essence(body, &[]))
-    }
-
     /// The object's memo; made now if this is the first that is seen of the object (M-1, M-4).
     pub(super) fn memo(&self, memory: &mut Memory) -> Memo {
         let derive = || self.registry.memos.derive(&self.environment.memo);
         Arc::clone(memory.memo.get_or_insert_with(derive))
-    }
-
-    fn surroundings(self: &Arc<Self>, object: &Object, memo: Memo) -> Surroundings {
-        let processor: Weak<Self> = Arc::downgrade(self);
-        let key = object.key.clone();
-        Surroundings {
-            environment: self.environment.clone(),
-            reference: self.registry.reference,
-            memo,
-            serving: {
-                let processor = Arc::clone(self);
-                Arc::new(move || processor.serving())
-            },
-            essence: {
-                let processor = Arc::clone(self);
-                Arc::new(move |body| processor.essence(body))
-            },
-            ended: Arc::new(move || {
-                if let Some(processor) = processor.upgrade()
-                    && let Some(start) = processor.inventory.wake(&key)
-                {
-                    queueing::spawn(&processor, start);
-                }
-            }),
-        }
-    }
-
-    /// What raw-event handlers gathered so far.
-    pub(super) fn observed(object: &Object) -> PatchContents {
-        object.observed.take()
-    }
-
-    /// Sends what raw-event handlers gathered.
-    async fn send_observed(&self, object: &mut Object, body: &Body) -> Next {
-        let contents = Self::observed(object);
-        if contents.is_empty() {
-            return Next::Rest;
-        }
-        let patience = self.patience(object);
-        match application::apply(&self.target(body), body, contents, &patience).await {
-            Applied::Patched(after) => {
-                if object.current.is_some() && after.resource_version() != body.resource_version() {
-                    object.current = Some(after);
-                    return Next::Again;
-                }
-            }
-            Applied::Refused(message) => {
-                tracing::error!(name = body.name(), "The API server refused the patch: {message}");
-            }
-            Applied::Nothing | Applied::Gone | Applied::Interrupted => {}
-        }
-        Next::Rest
     }
 
     /// Sends what could not be stored before; until that is done, no handler is called.
@@ -543,7 +361,7 @@ pub(super) fn refused_progress(message: &str) -> Fault {
 }
 
 /// Whether a state is later than the known one. Versions of one kind are numbers that grow; others are only equal or not.
-fn is_newer(version: Option<&str>, known: Option<&str>) -> bool {
+pub(super) fn is_newer(version: Option<&str>, known: Option<&str>) -> bool {
     let (Some(version), Some(known)) = (version, known) else {
         return true;
     };
