@@ -378,7 +378,7 @@ async fn the_finalizer_comes_first_and_goes_last() {
     assert_eq!(bodies[2][1], json!({"op": "remove", "path": "/metadata/finalizers"}));
 }
 
-// Z-7, W-2: the answers to own patches tell enough; the echoes, however late, change nothing.
+// Z-7: the answers to own patches tell enough; the echoes, however late, change nothing.
 #[tokio::test(start_paused = true)]
 async fn a_release_neither_waits_for_echoes_nor_is_misled_by_them() {
     let cluster = Cluster::embedded().await;

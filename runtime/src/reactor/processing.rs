@@ -375,6 +375,7 @@ pub(super) fn is_newer(version: Option<&str>, known: Option<&str>) -> bool {
 mod tests {
     use super::*;
 
+    // W-2
     #[test]
     fn a_later_version_is_newer_and_an_echo_is_not() {
         assert!(is_newer(Some("10"), Some("9")));
