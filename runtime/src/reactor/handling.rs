@@ -33,7 +33,7 @@ impl Processor {
         if let Some(reason) = planning::no_room(plan, self.environment.clock.now()) {
             return Err(Fault(reason));
         }
-        let observed = Self::observed(object);
+        let observed = object.observed.take();
         let memo = self.memo(memory);
         let subject = Subject {
             environment: &self.environment,

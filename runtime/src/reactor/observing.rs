@@ -13,7 +13,7 @@ use crate::intents::invocation::EventCall;
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::{EventType, ObjectReference};
-use crate::structs::patches::{Patch, PatchContents};
+use crate::structs::patches::Patch;
 
 impl Processor {
     /// Calls those that this event is for; what they want is gathered in the object.
@@ -74,14 +74,9 @@ impl Processor {
         }
     }
 
-    /// What raw-event handlers gathered so far.
-    pub(super) fn observed(object: &Object) -> PatchContents {
-        object.observed.take()
-    }
-
     /// Sends what raw-event handlers gathered.
     pub(super) async fn send_observed(&self, object: &mut Object, body: &Body) -> Next {
-        let contents = Self::observed(object);
+        let contents = object.observed.take();
         if contents.is_empty() {
             return Next::Rest;
         }
