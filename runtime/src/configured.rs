@@ -198,6 +198,19 @@ impl<'a> Reading<'a> {
         self.fault(option, &message);
     }
 
+    /// Reads what belongs to the handler and has a name of its own.
+    pub(crate) fn part<T>(&mut self, name: &str, read: impl FnOnce(&mut Reading<'_>) -> T) -> T {
+        let mut part = Reading::of(name, self.variables);
+        let value = read(&mut part);
+        self.faults.extend(part.into_faults());
+        value
+    }
+
+    /// The handler's id.
+    pub(crate) fn handler(&self) -> &str {
+        self.handler
+    }
+
     /// All that was wrong.
     pub(crate) fn into_faults(self) -> Vec<String> {
         self.faults

@@ -4,11 +4,15 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::intents::invocation::Call;
 use crate::intents::registries::Misfit;
 use crate::structs::bodies::Body;
+use crate::structs::errors::HandlerResult;
 use crate::structs::references::Reference;
 
 /// A kind of objects as handlers see it.
@@ -45,4 +49,25 @@ pub(crate) fn parse_spec<K: Kind>(body: &Body) -> Result<Arc<dyn Any + Send + Sy
             })
         }
     }
+}
+
+/// Generics end here: below, a handler takes a raw call and returns raw JSON.
+pub(crate) fn erase<C, A, F, Fut, T>(handler: F) -> Call<C>
+where
+    C: Send + 'static,
+    A: From<C> + 'static,
+    F: Fn(A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = HandlerResult<T>> + Send + 'static,
+    T: Serialize + 'static,
+{
+    Arc::new(move |call| {
+        let running = handler(A::from(call));
+        async move {
+            match serde_json::to_value(running.await?)? {
+                Value::Null => Ok(None),
+                result => Ok(Some(result)),
+            }
+        }
+        .boxed()
+    })
 }

@@ -129,13 +129,14 @@ pub use tokio_util::sync::CancellationToken;
 pub use {jiff, k8s_openapi, kube};
 
 pub use crate::actions::execution::ErrorsMode;
-pub use crate::arguments::{Change, Condition, Event, Filter, LazyClient, Raw, Texts, Timer};
+pub use crate::arguments::{Change, Condition, Event, Filter, Item, LazyClient, Plan, Raw, Texts, Timer};
 pub use crate::configs::lifecycles::{Lifecycle, Waiting};
 pub use crate::configs::settings::Settings;
 pub use crate::configured::{Configured, FromVariable, env, env_or};
 pub use crate::intents::causes::Reason;
 pub use crate::intents::contexts::Events;
 pub use crate::intents::criteria::{ABSENT, Criterion, PRESENT, ValueFilter, by, equals};
+pub use crate::intents::plans::EachKey;
 pub use crate::intents::stoppers::Stopped;
 pub use crate::kind::Kind;
 pub use crate::operator::{Operator, RunError, RunOptions, Running};

@@ -7,18 +7,17 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::actions::invocation::on_thread;
 use crate::arguments::{Change, Event, Timer};
 use crate::configured::{self, Reading};
 use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
-use crate::intents::invocation::Call;
 use crate::intents::memos::Memos;
+use crate::intents::plans::Origin;
 use crate::intents::registries::Registry;
 use crate::intents::stoppers::Cancellation;
-use crate::kind::{Kind, parse_spec};
-use crate::options::{ChangeOptions, Common, EventOptions, TimerOptions};
+use crate::kind::{Kind, erase, parse_spec};
+use crate::options::{ChangeOptions, Common, EventOptions, TimerOptions, read_each};
 use crate::structs::errors::HandlerResult;
 use crate::structs::fields::FieldPath;
 
@@ -246,7 +245,7 @@ impl<K: Kind> Resource<K> {
     {
         let common = options.common;
         self.register(id, common, |registry, id, common, reading| {
-            registry.changes.push(Handler {
+            registry.changes.push(Arc::new(Handler {
                 id,
                 function: TypeId::of::<F>(),
                 kind,
@@ -265,8 +264,10 @@ impl<K: Kind> Resource<K> {
                     .optional("covers_downtime", options.covers_downtime.as_ref())
                     .unwrap_or_default(),
                 param: common.param,
+                each: read_each(options.each, kind.is_about_changes(), reading),
+                origin: Origin::default(),
                 call: erase(handler),
-            });
+            }));
         })
     }
 
@@ -318,27 +319,6 @@ fn suffixed(id: &str, field: Option<&FieldPath>) -> String {
         Some(field) => format!("{id}/{field}"),
         None => id.to_owned(),
     }
-}
-
-/// Generics end here: below, a handler takes a raw call and returns raw JSON.
-fn erase<C, A, F, Fut, T>(handler: F) -> Call<C>
-where
-    C: Send + 'static,
-    A: From<C> + 'static,
-    F: Fn(A) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = HandlerResult<T>> + Send + 'static,
-    T: Serialize + 'static,
-{
-    Arc::new(move |call| {
-        let running = handler(A::from(call));
-        async move {
-            match serde_json::to_value(running.await?)? {
-                Value::Null => Ok(None),
-                result => Ok(Some(result)),
-            }
-        }
-        .boxed()
-    })
 }
 
 #[cfg(test)]

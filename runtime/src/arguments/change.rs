@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Raw, common};
+use super::{Item, Plan, Raw, common};
 use crate::intents::causes::Reason;
 use crate::intents::invocation::ChangeCall;
 use crate::kind::Kind;
@@ -21,13 +21,26 @@ arguments! {
         new: Option<Raw>,
         /// From `old` to `new`.
         diff: Diff,
+        /// The sub-handlers that are to be called after this call; taken only if it succeeds (U-4).
+        plan: Plan<K>,
+        /// What this sub-handler is for, if [`ChangeOptions::for_each`](crate::ChangeOptions::for_each) made it.
+        item: Option<Item>,
     }
 }
 
 impl<K: Kind> From<ChangeCall> for Change<K> {
     fn from(call: ChangeCall) -> Self {
         let raw = |value: Option<Arc<Value>>| value.map(Raw::shared);
-        Self::from_common(call.common, call.reason, raw(call.old), raw(call.new), call.diff)
+        let (plan, item) = (Plan::new(call.wants), call.item.map(Item::from));
+        Self::from_common(
+            call.common,
+            call.reason,
+            raw(call.old),
+            raw(call.new),
+            call.diff,
+            plan,
+            item,
+        )
     }
 }
 
@@ -65,6 +78,8 @@ impl<K: Kind> Change<K> {
             old: None,
             new: Some(new),
             diff,
+            wants: Plan::<K>::for_test().wants,
+            item: None,
         }
         .into()
     }

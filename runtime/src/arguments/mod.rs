@@ -31,6 +31,7 @@ mod change;
 mod common;
 mod event;
 mod filters;
+mod plan;
 mod timer;
 
 #[cfg(feature = "cel")]
@@ -39,4 +40,5 @@ pub use change::Change;
 pub use common::{LazyClient, Raw};
 pub use event::Event;
 pub use filters::{Condition, Filter, Texts};
+pub use plan::{Item, Plan};
 pub use timer::Timer;

@@ -3,12 +3,14 @@
 use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::filters::{Answer, Asked, Filters};
 use super::invocation::{ChangeFn, EventFn, TimerFn};
+use super::plans::{Each, Origin};
 use super::stoppers::Cancellation;
 use crate::actions::execution::Limits;
 use crate::configs::conventions;
@@ -48,6 +50,9 @@ pub(crate) struct Handler {
     /// Also for objects that were created while the operator was away (C, *Improve on*); resuming handlers only.
     pub(crate) covers_downtime: bool,
     pub(crate) param: Value,
+    /// Its declared sub-handlers.
+    pub(crate) each: Arc<[Each]>,
+    pub(crate) origin: Origin,
     pub(crate) call: ChangeFn,
 }
 

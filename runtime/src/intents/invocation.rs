@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::causes::Reason;
 use super::contexts::Context;
+use super::plans::{Item, Wants};
 use crate::structs::bodies::Body;
 use crate::structs::diffs::Diff;
 use crate::structs::events::EventType;
@@ -48,6 +49,10 @@ pub(crate) struct ChangeCall {
     pub(crate) old: Option<Arc<Value>>,
     pub(crate) new: Option<Arc<Value>>,
     pub(crate) diff: Diff,
+    /// Takes the sub-handlers that the call wants.
+    pub(crate) wants: Wants,
+    /// What the sub-handler is for.
+    pub(crate) item: Option<Item>,
 }
 
 /// A call about a raw event (K-3).

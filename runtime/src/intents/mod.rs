@@ -11,6 +11,7 @@ pub(crate) mod handlers;
 pub(crate) mod invocation;
 pub(crate) mod memos;
 pub(crate) mod planning;
+pub(crate) mod plans;
 pub(crate) mod registries;
 mod selection;
 pub(crate) mod settling;

@@ -45,7 +45,7 @@ pub(crate) struct Situation<'a> {
     /// The event says that the object is gone.
     pub(crate) deleted_event: bool,
     /// The changing handlers of the kind, in registration order.
-    pub(crate) handlers: &'a [Handler],
+    pub(crate) handlers: &'a [Arc<Handler>],
     /// The object was first seen in a listing, and was not fully handled since (C-5).
     pub(crate) initial: bool,
     /// The deletion was handled before; its handlers must not run again (Z-12).
@@ -85,8 +85,7 @@ pub(crate) enum Readiness {
 /// A handler that takes part in the cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    /// The index in [`Situation::handlers`].
-    pub(crate) handler: usize,
+    pub(crate) handler: Arc<Handler>,
     pub(crate) id: String,
     /// Where it stands.
     pub(crate) record: Record,
@@ -181,8 +180,8 @@ impl Plan {
 ///
 /// Whatever cannot be asked of such an object counts as satisfied: conditions on the whole object, which know the
 /// typed spec, and filters that fail.
-pub(crate) fn deletion_may_be_awaited(handlers: &[Handler], body: &Body) -> bool {
-    let may_match = |handler: &Handler| handler.filters.matches_body(handler.field.as_ref(), body) != Ok(false);
+pub(crate) fn deletion_may_be_awaited(handlers: &[Arc<Handler>], body: &Body) -> bool {
+    let may_match = |handler: &Arc<Handler>| handler.filters.matches_body(handler.field.as_ref(), body) != Ok(false);
     handlers
         .iter()
         .any(|handler| handler.is_mandatory() && may_match(handler))
@@ -305,7 +304,7 @@ fn noted_at_creation(record: &Record) -> Option<&Value> {
 }
 
 /// The fields that handlers ask for (B-5).
-fn asked(handlers: &[Handler]) -> Vec<FieldPath> {
+fn asked(handlers: &[Arc<Handler>]) -> Vec<FieldPath> {
     let asked: BTreeSet<&FieldPath> = handlers.iter().filter_map(|handler| handler.field.as_ref()).collect();
     asked.into_iter().cloned().collect()
 }
@@ -330,19 +329,19 @@ fn finalizer_step(reason: Reason, needed: bool, present: bool, work: bool) -> Fi
 /// The handlers that take part, in registration order (H-1).
 fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Timestamp) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    for (index, candidate) in candidates.iter().enumerate() {
+    for candidate in candidates {
         let fault = match candidate.takes_part(selection) {
             Ok(false) => continue,
             Ok(true) => None,
             Err(message) => Some(message),
         };
-        let Handler { id, limits, .. } = candidate.handler;
+        let Handler { id, limits, .. } = candidate.handler.as_ref();
         let notes = candidate.is_about_essence(selection.reason);
         let (record, view) = candidate.standing(selection.reason, now);
         let View { old, new, diff } = view.clone();
         let readiness = readiness(&record, limits, fault, now);
         let step = Step {
-            handler: index,
+            handler: Arc::clone(candidate.handler),
             id: id.clone(),
             record,
             old,
@@ -356,7 +355,7 @@ fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Timestamp) -> 
         match steps.iter_mut().find(|step| step.id == *id) {
             Some(first) if notes && !first.notes => {
                 *first = Step {
-                    handler: first.handler,
+                    handler: Arc::clone(&first.handler),
                     ..step
                 }
             }

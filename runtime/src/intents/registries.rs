@@ -18,7 +18,7 @@ pub(crate) struct Registry {
     pub(crate) reference: Reference,
     pub(crate) parse_spec: ParseSpec,
     pub(crate) memos: Memos,
-    pub(crate) changes: Vec<Handler>,
+    pub(crate) changes: Vec<Arc<Handler>>,
     pub(crate) events: Vec<EventHandler>,
     pub(crate) timers: Vec<TimerHandler>,
     /// Options of handlers that could not be read; with any, the operator does not start.

@@ -1,5 +1,7 @@
 //! How a handler stands to an object: whether it takes part in the cycle, and what it is told (H, F).
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::causes::Reason;
@@ -11,7 +13,7 @@ use crate::structs::bodies::Body;
 
 /// A handler, and how it stands to the object.
 pub(super) struct Candidate<'a> {
-    pub(super) handler: &'a Handler,
+    pub(super) handler: &'a Arc<Handler>,
     pub(super) record: Option<Record>,
     /// Whether all criteria hold that are not about the change (F-17).
     prematches: Answer,
@@ -67,7 +69,12 @@ impl Told {
 
 impl<'a> Candidate<'a> {
     /// Asks the handler's filters, in the order of F-1. Conditions see the change with the handler's own field (B-5).
-    pub(super) fn new(handler: &'a Handler, asked: &Asked<'_>, essences: &Essences, record: Option<Record>) -> Self {
+    pub(super) fn new(
+        handler: &'a Arc<Handler>,
+        asked: &Asked<'_>,
+        essences: &Essences,
+        record: Option<Record>,
+    ) -> Self {
         let field = handler.field.as_ref();
         let metadata = handler.filters.metadata(asked.body);
         let told = |view| match metadata {

@@ -181,5 +181,6 @@ mod timer;
 
 pub use backoff::Backoff;
 pub use change::ChangeOptions;
+pub(crate) use change::read_each;
 pub use event::EventOptions;
 pub use timer::TimerOptions;

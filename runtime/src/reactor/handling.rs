@@ -15,6 +15,7 @@ use crate::engines::spans;
 use crate::intents::calling::Subject;
 use crate::intents::invocation::ChangeCall;
 use crate::intents::planning::{self, Conclusion, Finished, Plan, Step};
+use crate::intents::plans::Wants;
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
@@ -199,7 +200,7 @@ impl Processor {
         patch: Patch,
     ) -> Option<(Finished, PatchContents)> {
         let step = &plan.steps[index];
-        let handler = &self.registry.changes[step.handler];
+        let handler = &step.handler;
         let span = self.span(&handler.id, subject.body);
         let outcome = if let planning::Readiness::Refused(message) = &step.readiness {
             Outcome::Permanent {
@@ -221,6 +222,8 @@ impl Processor {
                 old: step.old.clone(),
                 new: step.new.clone(),
                 diff: step.diff.clone(),
+                wants: Wants::of(&step.id, handler.kind, Vec::new()),
+                item: handler.origin.item.clone(),
             };
             subject
                 .call(
@@ -244,7 +247,7 @@ impl Processor {
             errors: ErrorsMode::Temporary,
             backoff: self.environment.settings.execution.default_backoff,
         };
-        let limits = &self.registry.changes[step.handler].limits;
+        let limits = &step.handler.limits;
         let (record, verdict) = execution::conclude(step.record.clone(), outcome, limits, defaults, Moment::at(now));
         Finished {
             step: index,

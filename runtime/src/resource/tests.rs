@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::actions::execution::Limits;
@@ -48,7 +48,7 @@ fn ids(resource: Resource<Cart>) -> Vec<String> {
         timers,
         ..
     } = resource.into_registry();
-    let changes = changes.into_iter().map(|handler| handler.id);
+    let changes = changes.iter().map(|handler| handler.id.clone());
     let events = events.into_iter().map(|handler| handler.id);
     changes
         .chain(events)

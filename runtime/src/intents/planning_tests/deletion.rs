@@ -224,7 +224,7 @@ fn the_finalizer_step_follows_need_and_presence() {
 #[test]
 fn a_deletion_may_be_awaited_by_mandatory_handlers_that_match() {
     let body = Body::new(json!({"metadata": {"labels": {"on": ""}}, "spec": {"x": 1}}));
-    let awaited = |handler: Handler| deletion_may_be_awaited(&[handler], &body);
+    let awaited = |handler: Handler| deletion_may_be_awaited(&[Arc::new(handler)], &body);
     assert!(awaited(delete("d")) && awaited(with_field(delete("d"), "spec.x")));
     assert!(!awaited(optional(delete("d"))) && !awaited(labelled(delete("d"), "on", ABSENT)));
     assert!(!awaited(update("u")) && !awaited(with_field(delete("d"), "spec.y")));

@@ -126,7 +126,7 @@ fn an_extra_field_concerns_only_the_handler_that_asked() {
 fn a_newly_asked_for_field_is_no_update_and_is_seen_from_then_on() {
     let mut world = World::new([update("u")]);
     world.edit(json!({"status": {"phase": "a"}})).settle();
-    world.handlers.push(field("f", "status.phase"));
+    world.handlers.push(field("f", "status.phase").into());
     world.restart().settle();
     assert_eq!(world.called(), Vec::<String>::new());
     assert_eq!(world.base(), json!({"spec": {"x": 1}, "status": {"phase": "a"}}));

@@ -174,7 +174,7 @@ fn what_a_value_was_before_matters_to_handlers_of_changes_only() {
 
     let was = |handler| valued(with_field(handler, "spec.x"), 1);
     let mut world = World::settled([was(delete("d")), was(field("f", "spec.x")), delete("other")]);
-    world.handlers[1].id = "f/spec.x".into();
+    Arc::make_mut(&mut world.handlers[1]).id = "f/spec.x".into();
     world.edit(x(2)).delete().settle();
     assert_eq!(world.called(), ["f/spec.x delete", "other delete"]);
 }

@@ -25,6 +25,7 @@ use crate::configs::persistence::PersistenceSettings;
 use crate::intents::criteria::{ABSENT, Criterion, PRESENT};
 use crate::intents::filters::Filters;
 use crate::intents::handlers::ChangeKind;
+use crate::intents::plans::Origin;
 use crate::structs::patches::{PatchContents, merge_into};
 
 const FINALIZER: &str = "kopf.zalando.org/KopfFinalizerMarker";
@@ -43,6 +44,8 @@ fn handler(kind: ChangeKind, id: &str) -> Handler {
         deleted: false,
         covers_downtime: false,
         param: Value::Null,
+        each: Arc::default(),
+        origin: Origin::default(),
         call: Arc::new(|_| Box::pin(async { Ok(None) })),
     }
 }
@@ -116,7 +119,7 @@ struct Made {
 #[expect(clippy::struct_excessive_bools, reason = "these are independent facts")]
 struct World {
     object: Value,
-    handlers: Vec<Handler>,
+    handlers: Vec<Arc<Handler>>,
     lifecycle: Lifecycle,
     storages: Storages,
     now: Timestamp,
@@ -152,7 +155,7 @@ impl World {
                 "metadata": {"name": "w", "uid": "u1", "resourceVersion": "1"},
                 "spec": {"x": 1},
             }),
-            handlers: handlers.into_iter().collect(),
+            handlers: handlers.into_iter().map(Arc::new).collect(),
             lifecycle: Lifecycle::Asap,
             storages: Storages::new(&PersistenceSettings::default()),
             now: "2031-02-03T04:05:06Z".parse().unwrap(),
@@ -170,7 +173,7 @@ impl World {
     /// The same object, when it was handled before.
     fn settled(handlers: impl IntoIterator<Item = Handler>) -> Self {
         let mut world = Self::new(handlers);
-        let needs_finalizer = world.handlers.iter().any(Handler::is_mandatory);
+        let needs_finalizer = world.handlers.iter().any(|handler| handler.is_mandatory());
         if needs_finalizer {
             world.object["metadata"]["finalizers"] = json!([FINALIZER]);
         }
@@ -253,6 +256,16 @@ impl World {
         })
     }
 
+    /// Which of the handlers these steps are of.
+    fn chosen(&self, steps: &[Step]) -> Vec<usize> {
+        let index = |step: &Step| {
+            self.handlers
+                .iter()
+                .position(|handler| Arc::ptr_eq(handler, &step.handler))
+        };
+        steps.iter().filter_map(index).collect()
+    }
+
     /// One cycle: plans, calls, stores.
     fn cycle(&mut self) -> Came {
         let plan = self.plan(false);
@@ -291,7 +304,7 @@ impl World {
 
     fn call(&mut self, plan: &Plan, index: usize) -> (Finished, Option<Value>) {
         let step = &plan.steps[index];
-        let handler = &self.handlers[step.handler];
+        let handler = &step.handler;
         let outcome = if let Readiness::Refused(message) = &step.readiness {
             Outcome::Permanent {
                 message: message.clone(),
