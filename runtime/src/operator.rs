@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::configs::settings::Settings;
 use crate::engines::probing::Endpoint;
+use crate::intents::indexes::Indexes;
 use crate::intents::memos::OperatorMemo;
 use crate::intents::registries::Registry;
 use crate::kind::Kind;
@@ -226,6 +227,8 @@ impl Operator {
             );
             return Err(RunError::Malformed(message));
         }
+        let declarations = self.registries.iter().flat_map(|registry| &registry.indexes);
+        let indexes = Indexes::declared(declarations.map(|handler| handler.index)).map_err(RunError::Malformed)?;
         self.settings.check().map_err(RunError::Malformed)?;
         let mut namespaces = options.namespaces;
         if namespaces.iter().any(String::is_empty) {
@@ -239,6 +242,7 @@ impl Operator {
             registries: self.registries,
             settings: self.settings,
             memo: self.memo.memo,
+            indexes,
             client: options.client,
             namespaces,
             liveness: options.liveness,

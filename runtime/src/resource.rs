@@ -321,5 +321,7 @@ fn suffixed(id: &str, field: Option<&FieldPath>) -> String {
     }
 }
 
+mod indexing;
+
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,8 @@ macro_rules! arguments {
             /// What is kept in memory about the object, shared by all its handlers of the process; lost at a restart
             /// and when the object is gone (M-1).
             pub memo: std::sync::Arc<K::Memo>,
+            /// The operator's indexes, by their keys.
+            pub indexes: $crate::intents::indexes::Indexes,
             /// Posts Kubernetes events about the object.
             pub events: $crate::intents::contexts::Events,
             /// The cluster, for whatever else the handler does there.
@@ -68,6 +70,7 @@ macro_rules! arguments {
                     runtime,
                     param,
                     memo: memo.expect("the memo was made before any handler is called"),
+                    indexes: context.indexes,
                     events: context.events,
                     client: $crate::arguments::LazyClient::new(context.client),
                     span: tracing::Span::current(),

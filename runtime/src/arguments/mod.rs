@@ -31,6 +31,7 @@ mod change;
 mod common;
 mod event;
 mod filters;
+mod index;
 mod plan;
 mod timer;
 
@@ -40,5 +41,6 @@ pub use change::Change;
 pub use common::{LazyClient, Raw};
 pub use event::Event;
 pub use filters::{Condition, Filter, Texts};
+pub use index::Index;
 pub use plan::{Item, Plan};
 pub use timer::Timer;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kube::Client;
 use tracing::Level;
 
+use super::indexes::Indexes;
 use super::memos::Memo;
 use super::stoppers::Stopped;
 use crate::clients::events::{EventType, NewEvent};
@@ -22,6 +23,7 @@ pub(crate) struct Context {
     pub(crate) spec: Option<Arc<dyn Any + Send + Sync>>,
     /// The object's `K::Memo`.
     pub(crate) memo: Option<Memo>,
+    pub(crate) indexes: Indexes,
     pub(crate) events: Events,
     pub(crate) stopped: Stopped,
 }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::contexts::{Context, EventSink, Events};
+use super::indexes::Indexes;
 use super::memos::Memo;
 use super::stoppers::Stopped;
 use crate::actions::application::Patience;
@@ -28,6 +29,7 @@ pub(crate) struct Environment {
     pub(crate) settings: Arc<Settings>,
     /// The operator's memo.
     pub(crate) memo: Memo,
+    pub(crate) indexes: Indexes,
     pub(crate) clock: Clock,
     pub(crate) sink: EventSink,
     /// Goes into the spans of calls, so that their log records can be posted.
@@ -58,6 +60,7 @@ impl Environment {
             client: Some(self.api.client.clone()),
             spec: Some(spec),
             memo: Some(memo),
+            indexes: self.indexes.clone(),
             events,
             stopped,
         }

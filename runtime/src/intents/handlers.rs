@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::filters::{Answer, Asked, Filters};
-use super::invocation::{ChangeFn, EventFn, TimerFn};
+use super::indexes::Declaration;
+use super::invocation::{ChangeFn, EventFn, IndexFn, TimerFn};
 use super::plans::{Each, Origin};
 use super::stoppers::Cancellation;
 use crate::actions::execution::Limits;
@@ -90,6 +91,19 @@ pub(crate) struct TimerHandler {
     pub(crate) call: TimerFn,
 }
 
+/// A function that says what an object contributes to an index.
+#[derive(Clone)]
+pub(crate) struct IndexHandler {
+    /// The index, whose id is the handler's (I-1).
+    pub(crate) index: Declaration,
+    pub(crate) function: TypeId,
+    pub(crate) field: Option<FieldPath>,
+    pub(crate) filters: Filters,
+    pub(crate) limits: Limits,
+    pub(crate) param: Value,
+    pub(crate) call: IndexFn,
+}
+
 impl ChangeKind {
     /// The handler is called about a change, of its field if it has one (H-4, H-5).
     pub(crate) fn is_about_changes(self) -> bool {
@@ -121,6 +135,24 @@ impl TimerHandler {
             return Ok(false);
         }
         self.filters.when(asked)
+    }
+}
+
+impl IndexHandler {
+    /// Whether the object as it is now belongs into the index (F-1, F-5).
+    pub(crate) fn matches(&self, asked: &Asked<'_>) -> Answer {
+        if !self.filters.matches_body(self.field.as_ref(), asked.body)? {
+            return Ok(false);
+        }
+        self.filters.when(asked)
+    }
+}
+
+impl fmt::Debug for IndexHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexHandler")
+            .field("id", &self.index.id)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a call of a handler is given, before it is typed.
 
+use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -25,6 +26,8 @@ pub(crate) type ChangeFn = Call<ChangeCall>;
 pub(crate) type EventFn = Call<EventCall>;
 /// The function of a timer.
 pub(crate) type TimerFn = Call<TimerCall>;
+/// The function of an index.
+pub(crate) type IndexFn = Call<IndexCall>;
 
 /// What every call is given (K-1, K-2).
 #[derive(Clone)]
@@ -66,6 +69,27 @@ pub(crate) struct EventCall {
 #[derive(Clone)]
 pub(crate) struct TimerCall {
     pub(crate) common: Common,
+}
+
+/// A call of an index handler.
+#[derive(Clone)]
+pub(crate) struct IndexCall {
+    pub(crate) common: Common,
+    pub(crate) returned: Returned,
+}
+
+/// Where an index handler puts the entries that it returns: they are of any type, and no JSON. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Returned(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+
+impl Returned {
+    pub(crate) fn put(&self, entries: impl Any + Send) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(entries));
+    }
+
+    pub(crate) fn take(&self) -> Option<Box<dyn Any + Send>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl fmt::Debug for Common {

@@ -8,6 +8,8 @@ pub(crate) mod environment;
 pub(crate) mod essences;
 pub(crate) mod filters;
 pub(crate) mod handlers;
+pub(crate) mod index_stores;
+pub(crate) mod indexes;
 pub(crate) mod invocation;
 pub(crate) mod memos;
 pub(crate) mod planning;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::handlers::{EventHandler, Handler, TimerHandler, duplicate_ids};
+use super::handlers::{EventHandler, Handler, IndexHandler, TimerHandler, duplicate_ids};
 use super::memos::Memos;
 use crate::structs::bodies::Body;
 use crate::structs::references::Reference;
@@ -21,6 +21,7 @@ pub(crate) struct Registry {
     pub(crate) changes: Vec<Arc<Handler>>,
     pub(crate) events: Vec<EventHandler>,
     pub(crate) timers: Vec<TimerHandler>,
+    pub(crate) indexes: Vec<IndexHandler>,
     /// Options of handlers that could not be read; with any, the operator does not start.
     pub(crate) faults: Vec<String>,
 }
@@ -34,6 +35,7 @@ impl Registry {
             changes: Vec::new(),
             events: Vec::new(),
             timers: Vec::new(),
+            indexes: Vec::new(),
             faults: Vec::new(),
         }
     }
@@ -53,7 +55,17 @@ impl Registry {
             .iter()
             .map(|handler| (handler.id.as_str(), handler.function));
         let kind = self.reference.kind;
-        duplicate_ids(changes.chain(events).chain(timers)).map_err(|error| format!("{kind}: {error}"))?;
+        let identities: Vec<_> = changes.chain(events).chain(timers).collect();
+        duplicate_ids(identities.iter().copied()).map_err(|error| format!("{kind}: {error}"))?;
+        // Nothing is stored under the id of an index, so that several functions may feed one; but the log tells handlers
+        // apart by their ids.
+        let is_taken = |index: &&IndexHandler| identities.iter().any(|(id, _)| *id == index.index.id);
+        if let Some(IndexHandler { index, .. }) = self.indexes.iter().find(is_taken) {
+            return Err(format!(
+                "{kind}: an index and another handler have the id `{}`",
+                index.id
+            ));
+        }
         // A function may react to several changes under one id; a timer is one task.
         let mut seen = std::collections::BTreeSet::new();
         match self.timers.iter().find(|timer| !seen.insert(timer.id.as_str())) {

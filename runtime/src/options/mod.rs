@@ -67,6 +67,23 @@ impl LimitOptions {
 
 macro_rules! common_options {
     ($($field:ident),*) => {
+        plain_options!($($field),*);
+
+        /// Only objects that have this field, be it before the change (F-5); update handlers only when it differs
+        /// (H-5, H-6).
+        ///
+        /// The handler's id gets `/<field>` appended (H-9). One function with the same id for a creation and for a
+        /// field has two ids thereby, and is called twice for an object that is created with the field.
+        pub fn field(mut self, path: impl Into<FieldPath>) -> Self {
+            self.common.field = Some(path.into());
+            self
+        }
+    };
+}
+
+/// Those that mean the same in all families.
+macro_rules! plain_options {
+    ($($field:ident),*) => {
         pub(crate) fn blank() -> Self {
             Self { common: Common::default(), $($field: Default::default(),)* kind: PhantomData }
         }
@@ -100,16 +117,6 @@ macro_rules! common_options {
             self
         }
 
-        /// Only objects that have this field, be it before the change (F-5); update handlers only when it differs
-        /// (H-5, H-6).
-        ///
-        /// The handler's id gets `/<field>` appended (H-9). One function with the same id for a creation and for a
-        /// field has two ids thereby, and is called twice for an object that is created with the field.
-        pub fn field(mut self, path: impl Into<FieldPath>) -> Self {
-            self.common.field = Some(path.into());
-            self
-        }
-
         /// Only objects whose field is this; [`field`](Self::field) says which one.
         ///
         /// For update and field handlers it is enough if the field was this, or is this now (F-6); for all others it
@@ -139,6 +146,19 @@ macro_rules! common_options {
 
 macro_rules! error_options {
     () => {
+        limit_options!();
+
+        /// What an arbitrary error means; by default it is temporary (E-2).
+        pub fn errors(mut self, mode: impl Into<Configured<ErrorsMode>>) -> Self {
+            self.common.limits.errors = Some(mode.into());
+            self
+        }
+    };
+}
+
+/// Those that mean the same in all families.
+macro_rules! limit_options {
+    () => {
         /// How many times the function is called at most for one change (E-7).
         pub fn retries(mut self, count: impl Into<Configured<u32>>) -> Self {
             self.common.limits.retries = Some(count.into());
@@ -165,22 +185,18 @@ macro_rules! error_options {
             self.common.limits.backoff = Some(backoff.into());
             self
         }
-
-        /// What an arbitrary error means; by default it is temporary (E-2).
-        pub fn errors(mut self, mode: impl Into<Configured<ErrorsMode>>) -> Self {
-            self.common.limits.errors = Some(mode.into());
-            self
-        }
     };
 }
 
 mod backoff;
 mod change;
 mod event;
+mod index;
 mod timer;
 
 pub use backoff::Backoff;
 pub use change::ChangeOptions;
 pub(crate) use change::read_each;
 pub use event::EventOptions;
+pub use index::IndexOptions;
 pub use timer::TimerOptions;

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::engines::indexing::Indexed;
 use crate::engines::timers::Timers;
 use crate::intents::memos::Memo;
 use crate::structs::bodies::Body;
 use crate::structs::events::EventType;
 
 /// What a worker finds in its queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Incoming {
     /// The object as a listing or an event brought it.
     Object(EventType, Body),
@@ -44,6 +45,8 @@ pub(crate) struct Memory {
     pub(crate) faults: Option<u64>,
     /// The object's memo, from its first event to its last (M-1).
     pub(crate) memo: Option<Memo>,
+    /// What it has in the indexes, if the kind feeds any.
+    pub(crate) indexed: Option<Box<Indexed>>,
     /// The running timers, if the kind has any.
     pub(crate) timers: Timers,
 }
@@ -156,13 +159,15 @@ impl Inventory {
         })
     }
 
-    /// What is queued; an empty queue gives the memory back and ends the worker, in one step.
+    /// What is queued; an empty queue gives the memory back and ends the worker, in one step. A worker that has
+    /// an index handler to call again goes on with nothing.
     pub(crate) fn take(&self, key: &str, memory: Box<Memory>) -> Result<(Vec<Incoming>, Box<Memory>), ()> {
         self.with(|objects| {
             let Some(entry) = objects.entries.get_mut(key) else {
                 return Err(());
             };
-            if entry.queue.is_empty() {
+            let is_waiting = memory.indexed.as_ref().is_some_and(|indexed| indexed.is_waiting());
+            if entry.queue.is_empty() && !is_waiting {
                 entry.state = State::Resting(memory);
                 entry.queue.shrink_to_fit();
                 return Err(());
@@ -191,6 +196,11 @@ impl Inventory {
         self.with(|objects| objects.entries.get(key)?.queue.iter().rev().find_map(state))
     }
 
+    /// The last that is queued of the object itself.
+    pub(crate) fn last(&self, key: &str) -> Option<Incoming> {
+        self.with(|objects| last(&objects.entries.get(key)?.queue))
+    }
+
     /// Whether the object's end is queued, so that its worker has no reason to wait for anything else.
     pub(crate) fn has_ended(&self, key: &str) -> bool {
         self.with(|objects| {
@@ -203,6 +213,12 @@ impl Inventory {
     pub(crate) fn forget(&self, key: &str) {
         self.with(|objects| objects.entries.remove(key));
     }
+}
+
+/// The last of a queue that tells of the object itself.
+pub(super) fn last(queue: &VecDeque<Incoming>) -> Option<Incoming> {
+    let mut newest = queue.iter().rev();
+    newest.find(|incoming| !matches!(incoming, Incoming::Wake)).cloned()
 }
 
 /// The number that a version is.

@@ -8,6 +8,7 @@
 
 mod fitting;
 mod handling;
+mod indexing;
 pub(crate) mod inventory;
 mod observing;
 pub(crate) mod processing;

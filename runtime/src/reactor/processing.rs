@@ -10,12 +10,13 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::fitting::{Fit, digest};
-use super::inventory::{Incoming, Inventory, Memory};
+use super::inventory::{self, Incoming, Inventory, Memory};
 use super::throttling::{Fault, Throttle};
 use crate::actions::application::{self, Applied, Patience};
 use crate::clients::fetching::Serving;
 use crate::clients::patching::Target;
 use crate::configs::storages::Storages;
+use crate::engines::readiness::Gate;
 use crate::engines::spans;
 use crate::intents::causes::Reason;
 use crate::intents::environment::Environment;
@@ -54,6 +55,8 @@ pub(crate) struct Object {
     pub(super) current: Option<Body>,
     /// What came last, be it older than that.
     latest: Option<Body>,
+    /// What the indexes know.
+    pub(super) indexed: Option<Body>,
     /// The typed spec of a state, or why it does not fit.
     typed: Option<(Body, Result<TypedSpec, Misfit>)>,
     /// What the handlers of raw events want.
@@ -72,9 +75,19 @@ impl Object {
         self.queue.extend(batch);
     }
 
+    /// The last that came of the object itself and was not looked at.
+    pub(super) fn last(&self) -> Option<Incoming> {
+        inventory::last(&self.queue)
+    }
+
     /// Whether its end came, looked at or not.
     pub(super) fn has_ended(&self) -> bool {
         self.gone || self.queue.iter().any(Incoming::is_end)
+    }
+
+    /// Forgets what is made again when it is needed.
+    pub(super) fn rest(&mut self) {
+        self.typed = None;
     }
 
     /// The spec as its type has it, parsed once for each state.
@@ -95,6 +108,8 @@ pub(crate) struct Processor {
     pub(crate) registry: Arc<Registry>,
     pub(crate) environment: Environment,
     pub(crate) inventory: Inventory,
+    /// Closed until the indexes are complete.
+    pub(super) gate: Gate,
     pub(super) storages: Storages,
     serving: Mutex<Serving>,
     /// The places of all workers; `None` for no limit.
@@ -104,7 +119,7 @@ pub(crate) struct Processor {
 pub(super) type TypedSpec = Arc<dyn Any + Send + Sync>;
 
 impl Processor {
-    pub(crate) fn new(registry: Arc<Registry>, environment: Environment) -> Self {
+    pub(crate) fn new(registry: Arc<Registry>, environment: Environment, gate: Gate) -> Self {
         let storages = Storages::new(&environment.settings.persistence);
         let limit = environment.settings.queueing.worker_limit;
         Self {
@@ -113,6 +128,7 @@ impl Processor {
             places: limit.map(|limit| Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS)))),
             environment,
             inventory: Inventory::default(),
+            gate,
             serving: Mutex::new(Serving {
                 status_subresource: false,
             }),
@@ -134,6 +150,7 @@ impl Processor {
             queue: VecDeque::new(),
             current: None,
             latest: None,
+            indexed: None,
             typed: None,
             observed: Patch::default(),
             unsent: None,

@@ -1,7 +1,8 @@
 //! From a stream to workers: a queue for each object, and a task that lives while there is something in it.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -12,6 +13,7 @@ use super::processing::{Next, Processor};
 use super::throttling::{Fault, Throttle};
 use crate::actions::invocation::describe;
 use crate::clients::watching::{self, Notice, Source};
+use crate::engines::readiness::Hold;
 use crate::structs::bodies::Body;
 
 /// One stream: its objects, and what is done with them.
@@ -20,6 +22,8 @@ pub(crate) struct Stream {
     pub(crate) processor: Arc<Processor>,
     /// Cancelled when everything that was there at the start is queued.
     pub(crate) listed: CancellationToken,
+    /// Keeps all handlers waiting until the first listing has ended, if the kind is indexed (I-14).
+    pub(crate) hold: Mutex<Option<Hold>>,
 }
 
 impl Stream {
@@ -66,6 +70,7 @@ impl Stream {
                 for start in inventory.end_listing() {
                     spawn(&self.processor, start);
                 }
+                drop(self.hold.lock().unwrap_or_else(PoisonError::into_inner).take());
                 self.listed.cancel();
             }
         }
@@ -74,14 +79,19 @@ impl Stream {
 
 /// Starts the worker of one object.
 pub(crate) fn spawn(processor: &Arc<Processor>, start: Start) {
-    let worker = work(Arc::clone(processor), start);
+    // Taken before the listing, which brought the object, can end.
+    let hold = processor
+        .has_indexes()
+        .then(|| processor.gate.hold_for_object())
+        .flatten();
+    let worker = work(Arc::clone(processor), start, hold);
     drop(processor.environment.tasks.spawn(worker));
 }
 
 /// Empties one object's queue, then ends: an idle object costs no task.
 ///
 /// Whatever breaks in a cycle is said, and the object waits for a while; its worker never ends by that.
-async fn work(processor: Arc<Processor>, start: Start) {
+async fn work(processor: Arc<Processor>, start: Start, mut hold: Option<Hold>) {
     let Start {
         key,
         mut memory,
@@ -94,10 +104,21 @@ async fn work(processor: Arc<Processor>, start: Start) {
     let mut next = Next::Rest;
     loop {
         match next {
-            Next::Gone => return inventory.forget(&key),
+            Next::Gone => {
+                memory.leave_indexes();
+                return inventory.forget(&key);
+            }
             Next::Rest => match inventory.take(&key, memory) {
                 Ok((batch, back)) => {
                     memory = back;
+                    if batch.is_empty() {
+                        // An index handler is to be called again.
+                        tokio::select! {
+                            () = notify.notified() => {}
+                            () = processor.reindexing(&memory) => {}
+                            () = stopping.cancelled() => return,
+                        }
+                    }
                     object.receive(batch);
                 }
                 Err(()) => return,
@@ -106,35 +127,58 @@ async fn work(processor: Arc<Processor>, start: Start) {
             Next::Again => tokio::task::yield_now().await,
             Next::After(delay) => {
                 // A newer event or an ended timer cuts the wait short.
-                tokio::select! {
-                    () = tokio::time::sleep(delay) => {}
-                    () = notify.notified() => {}
-                    () = stopping.cancelled() => return,
+                let mut wait = pin!(tokio::time::sleep(delay));
+                loop {
+                    tokio::select! {
+                        () = &mut wait => break,
+                        () = notify.notified() => break,
+                        () = processor.reindexing(&memory) => processor.index(&mut object, &mut memory).await,
+                        () = stopping.cancelled() => return,
+                    }
                 }
             }
             Next::Throttled(delay) => {
                 // Newer events wait too, for they would most likely meet the same error, or are its echo; but not
-                // the last one, nor whatever ends a timer.
-                let ended = async {
-                    while !inventory.has_ended(&key) {
-                        processor.glance(&mut object, &mut memory);
-                        notify.notified().await;
+                // the last one, nor whatever ends a timer. Indexes have no part in the error (I-19, *Improve on*).
+                let mut wait = pin!(tokio::time::sleep(delay));
+                while !inventory.has_ended(&key) {
+                    processor.glance(&mut object, &mut memory);
+                    tokio::select! {
+                        () = &mut wait => break,
+                        () = notify.notified() => {}
+                        () = processor.reindexing(&memory) => {}
+                        () = stopping.cancelled() => return,
                     }
-                };
-                tokio::select! {
-                    () = tokio::time::sleep(delay) => {}
-                    () = ended => {}
-                    () = stopping.cancelled() => return,
+                    processor.index(&mut object, &mut memory).await;
                 }
             }
+        }
+        if processor.has_indexes() {
+            object.receive(inventory.poll(&key));
+            processor.index(&mut object, &mut memory).await;
+        }
+        drop(hold.take());
+        while !processor.gate.is_open() {
+            // All objects that there are may wait here.
+            object.rest();
+            tokio::select! {
+                biased;
+                () = stopping.cancelled() => return,
+                () = processor.gate.opened() => {}
+                () = notify.notified() => {}
+                () = processor.reindexing(&memory) => {}
+            }
+            processor.index(&mut object, &mut memory).await;
         }
         tokio::select! {
             biased;
             () = stopping.cancelled() => return,
             () = object.slot.take() => {}
         }
-        // What came while this one waited for its turn.
-        object.receive(inventory.poll(&key));
+        // What came while this one waited for its turn; unless it has to be indexed first, without holding the place.
+        if processor.is_indexed(&object, &memory) {
+            object.receive(inventory.poll(&key));
+        }
         // Whatever else comes, an interrupted wait or an unfinished handling goes on.
         object.due |= !matches!(next, Next::Rest);
         // Boxed, for it is large: thousands may wait for their turn while a listing comes in.

@@ -1,6 +1,6 @@
 //! One running operator: its streams, workers, poster and probe, and the order in which they end.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kube::Client;
@@ -16,8 +16,10 @@ use crate::clients::watching::Source;
 use crate::configs::settings::Settings;
 use crate::engines::posting;
 use crate::engines::probing::{self, Endpoint};
+use crate::engines::readiness::Gate;
 use crate::engines::spans;
 use crate::intents::environment::Environment;
+use crate::intents::indexes::Indexes;
 use crate::intents::memos::Memo;
 use crate::intents::registries::Registry;
 use crate::structs::clocks::Clock;
@@ -32,6 +34,7 @@ pub(crate) struct Plan {
     pub(crate) registries: Vec<Registry>,
     pub(crate) settings: Settings,
     pub(crate) memo: Memo,
+    pub(crate) indexes: Indexes,
     pub(crate) client: Client,
     /// Empty for the whole cluster.
     pub(crate) namespaces: Vec<String>,
@@ -49,6 +52,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         registries,
         settings,
         memo,
+        indexes,
         client,
         namespaces,
         liveness,
@@ -74,6 +78,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         api: api.clone(),
         settings: Arc::clone(&settings),
         memo,
+        indexes,
         clock,
         sink,
         number: registered.number(),
@@ -86,7 +91,9 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         abort,
     };
 
-    let streams = streams(registries, &namespaces, &environment);
+    let (gate, starting) = Gate::closed();
+    let streams = streams(registries, &namespaces, &environment, &gate);
+    drop(starting);
     let heartbeats: Vec<_> = streams.iter().map(|stream| stream.source.heartbeat.clone()).collect();
     let side = TaskTracker::new();
     if let Some(endpoint) = liveness {
@@ -108,6 +115,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         }
         ready.cancel();
     }));
+    side.spawn(stopping.clone().run_until_cancelled_owned(gate.report()));
     let watching = TaskTracker::new();
     for stream in streams {
         watching.spawn(stream.run(stopping.clone()));
@@ -127,7 +135,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
     Ok(())
 }
 
-fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Environment) -> Vec<Stream> {
+fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Environment, gate: &Gate) -> Vec<Stream> {
     let mut streams = Vec::new();
     for registry in registries {
         let registry = Arc::new(registry);
@@ -141,6 +149,8 @@ fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Envir
                 Some(namespace) => format!("{} in {namespace}", registry.reference.plural),
                 None => registry.reference.plural.to_owned(),
             };
+            let is_indexed = !registry.indexes.is_empty();
+            let hold = is_indexed.then(|| gate.hold_for_listing(&name)).flatten();
             let source = Source {
                 api: environment.api.clone(),
                 reference: registry.reference,
@@ -148,11 +158,12 @@ fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Envir
                 settings: Arc::clone(&environment.settings),
                 heartbeat: Heartbeat::new(name),
             };
-            let processor = Arc::new(Processor::new(Arc::clone(&registry), environment.clone()));
+            let processor = Arc::new(Processor::new(Arc::clone(&registry), environment.clone(), gate.clone()));
             streams.push(Stream {
                 source,
                 processor,
                 listed: CancellationToken::new(),
+                hold: Mutex::new(hold),
             });
         }
     }
