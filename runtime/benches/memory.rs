@@ -8,28 +8,20 @@ use std::process::Command;
 use std::time::Duration;
 
 use kopf_runtime::kube::{Client, Config};
-use kopf_runtime::{Change, HandlerResult, Kind, Operator, Reference, Resource};
+use kopf_runtime::{Change, HandlerResult, Operator, Resource};
 use kopf_testserver::Server;
-use serde_json::{Value, json};
+
+use carts::{Cart, cart, definition};
+use resident::resident;
+
+#[path = "shared/carts.rs"]
+mod carts;
+#[path = "shared/resident.rs"]
+mod resident;
 
 const COUNT: usize = 20_000;
 /// Bytes of the resident set for each of them.
 const LIMIT: usize = 1024;
-
-struct Cart;
-
-impl Kind for Cart {
-    type Spec = Value;
-    type Status = Value;
-    type Memo = ();
-    const REFERENCE: Reference = Reference {
-        group: "shop.example.com",
-        version: "v1",
-        kind: "Cart",
-        plural: "carts",
-        namespaced: true,
-    };
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -94,59 +86,7 @@ async fn operate(url: &str) -> Result<(), Box<dyn Error>> {
         before = tasks();
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    println!("{}", resident()?);
+    println!("{}", resident("self")?);
     operator.stop().await;
     Ok(())
-}
-
-fn resident() -> Result<usize, Box<dyn Error>> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().nth(1));
-    Ok(kibibytes
-        .ok_or("this system does not tell the resident set")?
-        .parse::<usize>()?
-        * 1024)
-}
-
-fn definition() -> Value {
-    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "carts.shop.example.com"},
-        "spec": {
-            "group": "shop.example.com",
-            "scope": "Namespaced",
-            "names": {"kind": "Cart", "plural": "carts", "singular": "cart", "listKind": "CartList"},
-            "versions": [{
-                "name": "v1",
-                "served": true,
-                "storage": true,
-                "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": open, "status": open}}},
-            }],
-        },
-    })
-}
-
-/// An object of some two kilobytes, as it is after its creation was handled.
-fn cart(number: usize) -> Value {
-    let items: Vec<Value> = (0..8)
-        .map(|item| json!({"name": format!("item-{number}-{item}"), "count": item, "price": "12.50"}))
-        .collect();
-    let spec = json!({"owner": format!("customer-{number}"), "items": items});
-    let essence = json!({"metadata": {"labels": {"app": "shop"}}, "spec": spec});
-    json!({
-        "apiVersion": "shop.example.com/v1",
-        "kind": "Cart",
-        "metadata": {
-            "name": format!("cart-{number}"),
-            "namespace": "default",
-            "labels": {"app": "shop"},
-            "annotations": {"kopf.zalando.org/last-handled-configuration": format!("{essence}\n")},
-        },
-        "spec": spec,
-        "status": {"phase": "Filled"},
-    })
 }

@@ -20,6 +20,7 @@ mod refusals;
 mod reports;
 mod results;
 mod retries;
+mod schedules;
 mod sizes;
 mod starting;
 mod statuses;

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use crate::kinds::Key;
 use crate::owners::Owners;
 
-/// How many changes of one kind can be replayed. A watcher that falls further behind gets "too old", as in a cluster.
+/// How many changes of one kind can be replayed at first. A watcher that falls further behind gets "too old", as in a
+/// cluster.
 const HISTORY: usize = 10_000;
 
 /// What happened to an object.
@@ -79,6 +80,8 @@ pub(crate) struct Store {
     /// Changes that the controllers have not seen.
     fresh: VecDeque<(Key, Arc<Change>)>,
     changed: watch::Sender<u64>,
+    /// How many changes of one kind can be replayed.
+    pub(crate) kept: usize,
 }
 
 impl Store {
@@ -91,6 +94,7 @@ impl Store {
             owners: Owners::default(),
             fresh: VecDeque::new(),
             changed: watch::Sender::new(1),
+            kept: HISTORY,
         }
     }
 
@@ -297,9 +301,10 @@ impl Store {
             previous,
         });
         self.fresh.push_back((key.clone(), Arc::clone(&change)));
+        let kept = self.kept;
         let table = self.table(key);
         table.history.push_back(change);
-        if table.history.len() > HISTORY
+        while table.history.len() > kept
             && let Some(oldest) = table.history.pop_front()
         {
             table.forgotten = table.forgotten.max(oldest.version);
