@@ -294,3 +294,6 @@ impl Drop for Running {
         self.stopping.cancel();
     }
 }
+
+#[cfg(test)]
+mod leftovers;

@@ -209,6 +209,15 @@ impl Inventory {
         })
     }
 
+    /// How many objects are known, and how many events of them are queued.
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> (usize, usize) {
+        self.with(|objects| {
+            let queued = objects.entries.values().map(|entry| entry.queue.len()).sum();
+            (objects.entries.len(), queued)
+        })
+    }
+
     /// Drops all that is known of an object (M-1); whatever comes for it later makes a new entry.
     pub(crate) fn forget(&self, key: &str) {
         self.with(|objects| objects.entries.remove(key));

@@ -14,7 +14,7 @@ use crate::clients::api::Api;
 use crate::clients::events::Reporter;
 use crate::clients::watching::Source;
 use crate::configs::settings::Settings;
-use crate::engines::posting;
+use crate::engines::posting::{self, Poster};
 use crate::engines::probing::{self, Endpoint};
 use crate::engines::readiness::Gate;
 use crate::engines::spans;
@@ -45,8 +45,19 @@ pub(crate) struct Plan {
     pub(crate) ready: CancellationToken,
 }
 
-/// Runs until `stopping`; then lets handlers finish, within limits. Dropping the future ends everything at once.
-pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
+/// What an operator consists of, before any of it runs.
+pub(crate) struct Assembly {
+    pub(crate) environment: Environment,
+    pub(crate) streams: Vec<Stream>,
+    gate: Gate,
+    poster: Poster,
+    registered: spans::Registered,
+    liveness: Option<Endpoint>,
+    ready: CancellationToken,
+}
+
+/// Puts everything together; nothing runs yet.
+pub(crate) fn assemble(plan: Plan) -> Assembly {
     let Plan {
         crate_name,
         registries,
@@ -60,11 +71,6 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         stopping,
         ready,
     } = plan;
-    // Tasks of their own do not end with this future unless they are told.
-    let stopping = stopping.child_token();
-    let abort = CancellationToken::new();
-    let done = CancellationToken::new();
-    let _dropped = [&stopping, &abort, &done].map(|token| token.clone().drop_guard());
     let settings = Arc::new(settings);
     let (sink, poster) = posting::queue(settings.posting.enabled, settings.posting.level);
     let loggers = settings.posting.loggers.then(|| spans::Posting {
@@ -73,27 +79,50 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         sink: Arc::clone(&sink),
     });
     let registered = spans::register(loggers);
-    let api = Api::new(client);
+    let workers = settings.execution.max_workers;
     let environment = Environment {
-        api: api.clone(),
-        settings: Arc::clone(&settings),
+        api: Api::new(client),
+        settings,
         memo,
         indexes,
         clock,
         sink,
         number: registered.number(),
-        workers: settings
-            .execution
-            .max_workers
-            .map(|count| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))),
+        workers: workers.map(|count| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))),
         tasks: TaskTracker::new(),
-        stopping: stopping.clone(),
-        abort,
+        stopping: stopping.child_token(),
+        abort: CancellationToken::new(),
     };
-
     let (gate, starting) = Gate::closed();
     let streams = streams(registries, &namespaces, &environment, &gate);
     drop(starting);
+    Assembly {
+        environment,
+        streams,
+        gate,
+        poster,
+        registered,
+        liveness,
+        ready,
+    }
+}
+
+/// Runs until the plan's `stopping`; then lets handlers finish, within limits. Dropping the future ends everything at
+/// once.
+pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
+    let Assembly {
+        environment,
+        streams,
+        gate,
+        poster,
+        registered,
+        liveness,
+        ready,
+    } = assemble(plan);
+    let stopping = environment.stopping.clone();
+    let done = CancellationToken::new();
+    // Tasks of their own do not end with this future unless they are told.
+    let _dropped = [&stopping, &environment.abort, &done].map(|token| token.clone().drop_guard());
     let heartbeats: Vec<_> = streams.iter().map(|stream| stream.source.heartbeat.clone()).collect();
     let side = TaskTracker::new();
     if let Some(endpoint) = liveness {
@@ -101,12 +130,13 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
         tracing::info!("Serving /healthz and /readyz on {address}");
         side.spawn(done.clone().run_until_cancelled_owned(serving));
     }
+    let posting = &environment.settings.posting;
     let reporter = Reporter {
-        name_prefix: settings.posting.event_name_prefix.clone(),
-        component: settings.posting.reporting_component.clone(),
-        instance: settings.posting.reporting_instance.clone(),
+        name_prefix: posting.event_name_prefix.clone(),
+        component: posting.reporting_component.clone(),
+        instance: posting.reporting_instance.clone(),
     };
-    let poster = tokio::spawn(poster.run(api, reporter));
+    let poster = tokio::spawn(poster.run(environment.api.clone(), reporter));
 
     let listed: Vec<_> = streams.iter().map(|stream| stream.listed.clone()).collect();
     side.spawn(done.clone().run_until_cancelled_owned(async move {
