@@ -61,13 +61,13 @@ where
     T: Serialize + 'static,
 {
     Arc::new(move |call| {
+        // No room but its own is taken by the function's future, which may live as long as its object.
         let running = handler(A::from(call));
-        async move {
-            match serde_json::to_value(running.await?)? {
+        running
+            .map(|answer| match serde_json::to_value(answer?)? {
                 Value::Null => Ok(None),
                 result => Ok(Some(result)),
-            }
-        }
-        .boxed()
+            })
+            .boxed()
     })
 }

@@ -1,5 +1,5 @@
 //! Kubernetes operators with the semantics of [Kopf](https://kopf.readthedocs.io): handlers for the changes of
-//! objects, with retries, persisted progress, finalizers and timers handled underneath.
+//! objects, with retries, persisted progress, finalizers, daemons and timers handled underneath.
 //!
 //! Generated operators link this library; it can be used by hand through the same builder:
 //!
@@ -58,7 +58,8 @@
 //!    overlap, those of different objects do. A cycle that breaks is waited out and made again; no other object notices.
 //! 4. **Cycle** (`reactor::processing`, C-1). Takes all that is queued. Handlers of raw events see every event of it;
 //!    all else looks at the newest state only. The spec is parsed into its type once for each state
-//!    (`reactor::fitting`). Timers are started, shown the new state, or asked to stop (`engines::timers`, T).
+//!    (`reactor::fitting`). Daemons and timers are started, shown the new state, or asked to stop (`engines::background`,
+//!    G, T).
 //! 5. **Plan** (`intents::planning`, a pure function). From the object, what is stored on it (`configs`: B, P, N), the
 //!    handlers with their filters (`intents::filters`, F; `intents::selection`, H) and one reading of the clock follow:
 //!    the reason (`intents::causes`, C-4), what is to be done about the finalizer (Z), and for each selected handler
@@ -114,7 +115,7 @@ pub mod settings {
 
     pub use crate::configs::persistence::{Former, PersistenceSettings};
     pub use crate::configs::settings::{
-        ExecutionSettings, NetworkingSettings, PostingSettings, QueueingSettings, WatchingSettings,
+        BackgroundSettings, ExecutionSettings, NetworkingSettings, PostingSettings, QueueingSettings, WatchingSettings,
     };
 }
 
@@ -129,19 +130,25 @@ pub use tokio_util::sync::CancellationToken;
 pub use {jiff, k8s_openapi, kube};
 
 pub use crate::actions::execution::ErrorsMode;
-pub use crate::arguments::{Change, Condition, Event, Filter, Index, Item, LazyClient, Plan, Raw, Texts, Timer};
+pub use crate::arguments::{
+    Change, Condition, Daemon, Delay, Event, Filter, Index, InitialDelay, Item, LazyClient, Live, Plan, Raw, Texts,
+    Timer,
+};
 pub use crate::configs::lifecycles::{Lifecycle, Waiting};
 pub use crate::configs::settings::Settings;
 pub use crate::configured::{Configured, FromVariable, env, env_or};
+pub use crate::intents::background::{OnPermanent, Restart};
 pub use crate::intents::causes::Reason;
 pub use crate::intents::contexts::Events;
 pub use crate::intents::criteria::{ABSENT, Criterion, PRESENT, ValueFilter, by, equals};
 pub use crate::intents::indexes::{Entries, IndexKey, IndexView, Indexes};
 pub use crate::intents::plans::EachKey;
-pub use crate::intents::stoppers::Stopped;
+pub use crate::intents::stoppers::{StopReason, Stopped};
 pub use crate::kind::Kind;
 pub use crate::operator::{Operator, RunError, RunOptions, Running};
-pub use crate::options::{Backoff, ChangeOptions, EventOptions, IndexOptions, TimerOptions, hours, millis, mins, secs};
+pub use crate::options::{
+    Backoff, ChangeOptions, DaemonOptions, EventOptions, IndexOptions, TimerOptions, hours, millis, mins, secs,
+};
 pub use crate::resource::{Resource, blocking};
 pub use crate::served::Served;
 pub use crate::structs::bodies::Body;

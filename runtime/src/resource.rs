@@ -1,5 +1,7 @@
 //! The handlers of one kind.
 
+mod background;
+
 use std::any::TypeId;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -9,15 +11,14 @@ use futures::FutureExt as _;
 use serde::Serialize;
 
 use crate::actions::invocation::on_thread;
-use crate::arguments::{Change, Event, Timer};
+use crate::arguments::{Change, Event};
 use crate::configured::{self, Reading};
-use crate::intents::handlers::{ChangeKind, EventHandler, Handler, TimerHandler};
+use crate::intents::handlers::{ChangeKind, EventHandler, Handler};
 use crate::intents::memos::Memos;
 use crate::intents::plans::Origin;
 use crate::intents::registries::Registry;
-use crate::intents::stoppers::Cancellation;
 use crate::kind::{Kind, erase, parse_spec};
-use crate::options::{ChangeOptions, Common, EventOptions, TimerOptions, read_each};
+use crate::options::{ChangeOptions, Common, EventOptions, read_each};
 use crate::structs::errors::HandlerResult;
 use crate::structs::fields::FieldPath;
 
@@ -194,44 +195,6 @@ impl<K: Kind> Resource<K> {
                 filters: common.filters.read(common.field.as_ref(), false, reading),
                 field: common.field,
                 param: common.param,
-                call: erase(handler),
-            });
-        })
-    }
-
-    /// Calls `handler` again and again for each object, on the object's own clock.
-    pub fn timer<F, Fut, T>(
-        self,
-        id: &str,
-        handler: F,
-        options: impl FnOnce(TimerOptions<K>) -> TimerOptions<K>,
-    ) -> Self
-    where
-        F: Fn(Timer<K>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = HandlerResult<T>> + Send + 'static,
-        T: Serialize + 'static,
-    {
-        let options = options(TimerOptions::blank());
-        let common = options.common;
-        self.register(id, common, |registry, id, common, reading| {
-            registry.timers.push(TimerHandler {
-                id,
-                function: TypeId::of::<F>(),
-                filters: common.filters.read(common.field.as_ref(), false, reading),
-                field: common.field,
-                limits: common.limits.read(reading),
-                param: common.param,
-                interval: reading.optional("interval", options.interval.as_ref()),
-                idle: reading.optional("idle", options.idle.as_ref()),
-                sharp: reading.optional("sharp", options.sharp.as_ref()).unwrap_or_default(),
-                initial_delay: reading.optional("initial_delay", options.initial_delay.as_ref()),
-                optional: reading
-                    .optional("optional", options.optional.as_ref())
-                    .unwrap_or_default(),
-                cancellation: Cancellation {
-                    backoff: reading.optional("cancellation_backoff", options.cancellation_backoff.as_ref()),
-                    timeout: reading.optional("cancellation_timeout", options.cancellation_timeout.as_ref()),
-                },
                 call: erase(handler),
             });
         })

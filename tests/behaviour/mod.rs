@@ -3,6 +3,7 @@
 mod arguments;
 mod causes;
 mod consistency;
+mod daemons;
 mod filters;
 mod finalizers;
 mod fitting;

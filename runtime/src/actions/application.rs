@@ -212,11 +212,6 @@ async fn reread(target: &Target, patience: &Patience) -> Result<Option<Body>, Ap
 }
 
 impl Patience {
-    /// Gives up as soon as this token says so.
-    pub(crate) fn until(self, stopping: CancellationToken) -> Self {
-        Self { stopping, ..self }
-    }
-
     /// Gives this place to others while it waits.
     pub(crate) fn resting(self, slot: Slot) -> Self {
         Self { slot, ..self }

@@ -55,7 +55,7 @@ impl Growth {
     }
 
     /// The wait after an attempt that had so many before it; `random` is from 0 to 1.
-    fn wait(self, attempts: u32, random: f64) -> Duration {
+    pub(crate) fn wait(self, attempts: u32, random: f64) -> Duration {
         // Beyond 2^64 nanoseconds, all waits are at their limit.
         let grown = self.initial.as_secs_f64() * 2_f64.powi(attempts.min(1000).cast_signed());
         let lengthened = grown.min(self.max.as_secs_f64()) * (1.0 + self.jitter * random);

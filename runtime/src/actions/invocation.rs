@@ -93,9 +93,12 @@ pub(crate) async fn invoke(
     abort: &CancellationToken,
 ) -> Invoked {
     let stage = || CALL.with(|call| call.stage.get());
+    // Boxed, since a call may take as long as its object is there: its arguments leave no room behind, and what goes
+    // around the function's own future is small.
+    let start: Box<dyn FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send> = Box::new(start);
     // The function itself may panic before it makes its future.
     let work = async { start().await }.instrument(span);
-    let work = AssertUnwindSafe(work).catch_unwind();
+    let work = Box::pin(AssertUnwindSafe(work).catch_unwind());
     let limited = async {
         let Some(timeout) = timeout else {
             return Ok(work.await);

@@ -18,25 +18,36 @@ use crate::structs::patches::Patch;
 /// Raw JSON with a fallible typed view. It reads as the [`Value`] that it holds.
 pub struct Raw<T = Value> {
     value: Arc<Value>,
+    /// What it is of the value; `None` for all of it.
+    stanza: Option<&'static str>,
     view: PhantomData<fn() -> T>,
 }
 
 impl<T> Raw<T> {
-    pub(crate) fn new(value: Value) -> Self {
-        Self::shared(Arc::new(value))
-    }
-
     pub(crate) fn shared(value: Arc<Value>) -> Self {
         Self {
             value,
+            stanza: None,
             view: PhantomData,
         }
     }
 
-    /// The JSON value.
+    /// A stanza of an object, which is shared and not copied.
+    pub(crate) fn stanza(body: &Body, stanza: &'static str) -> Self {
+        Self {
+            value: body.shared(),
+            stanza: Some(stanza),
+            view: PhantomData,
+        }
+    }
+
+    /// The JSON value; null if there is none.
     #[must_use]
     pub fn value(&self) -> &Value {
-        &self.value
+        match self.stanza {
+            Some(stanza) => self.value.get(stanza).unwrap_or(&Value::Null),
+            None => &self.value,
+        }
     }
 }
 
@@ -46,7 +57,7 @@ impl<T: DeserializeOwned> Raw<T> {
     /// # Errors
     /// If the value does not fit; the message names the path.
     pub fn typed(&self) -> anyhow::Result<T> {
-        view(&self.value)
+        view(self.value())
     }
 }
 
@@ -56,7 +67,7 @@ impl Raw<Value> {
     /// # Errors
     /// If the value does not fit; the message names the path.
     pub fn view<V: DeserializeOwned>(&self) -> anyhow::Result<V> {
-        view(&self.value)
+        view(self.value())
     }
 }
 
@@ -68,7 +79,10 @@ fn view<V: DeserializeOwned>(value: &Value) -> anyhow::Result<V> {
 
 impl<T> Clone for Raw<T> {
     fn clone(&self) -> Self {
-        Self::shared(Arc::clone(&self.value))
+        Self {
+            value: Arc::clone(&self.value),
+            ..*self
+        }
     }
 }
 
@@ -76,19 +90,19 @@ impl<T> Deref for Raw<T> {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        &self.value
+        self.value()
     }
 }
 
 impl<T> std::fmt::Debug for Raw<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.value)
+        write!(f, "{}", self.value())
     }
 }
 
 impl<T> std::fmt::Display for Raw<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.value)
+        write!(f, "{}", self.value())
     }
 }
 

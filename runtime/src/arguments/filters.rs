@@ -64,7 +64,7 @@ pub struct Filter<'a, K: Kind> {
 }
 
 impl<'a, K: Kind> Filter<'a, K> {
-    fn of(asked: &Asked<'a>) -> Self {
+    pub(super) fn of(asked: &Asked<'a>) -> Self {
         let spec = asked.spec.downcast_ref::<K::Spec>();
         Self::with(asked, spec.expect("the spec was parsed before any condition is asked"))
     }

@@ -4,28 +4,31 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::common;
-use crate::intents::invocation::TimerCall;
+use super::live::Live;
+use crate::intents::invocation::BackgroundCall;
 use crate::intents::stoppers::Stopped;
 use crate::kind::Kind;
 
 arguments! {
     /// Arguments of timers.
     Timer {
-        /// Whether the timer was asked to stop.
+        /// Whether the timer was asked to stop, and why.
         stopped: Stopped,
+        /// The object as it is now, also while the call goes on (K-11).
+        live: Live<K>,
     }
 }
 
-impl<K: Kind> From<TimerCall> for Timer<K> {
-    fn from(call: TimerCall) -> Self {
+impl<K: Kind> From<BackgroundCall> for Timer<K> {
+    fn from(call: BackgroundCall) -> Self {
         let stopped = call.common.context.stopped.clone();
-        Self::from_common(call.common, stopped)
+        Self::from_common(call.common, stopped, Live::new(call.live))
     }
 }
 
 impl<K: Kind> Timer<K> {
-    /// The arguments of a call for this object, with a default memo.
+    /// The arguments of a call for this object, with a default memo. Nobody asks for an end, unless the test does by
+    /// [`Stopped::set_for_test`].
     ///
     /// # Panics
     /// If the object's spec does not fit `K::Spec`.
@@ -43,9 +46,6 @@ impl<K: Kind> Timer<K> {
     /// If the object's spec does not fit `K::Spec`.
     #[must_use]
     pub fn for_test_with(object: impl Into<Value>, memo: impl Into<Arc<K::Memo>>) -> Self {
-        TimerCall {
-            common: common::for_test::<K>(object.into(), memo.into()),
-        }
-        .into()
+        super::live::for_test::<K>(object.into(), memo.into()).into()
     }
 }

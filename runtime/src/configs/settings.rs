@@ -19,6 +19,8 @@ pub struct Settings {
     pub queueing: QueueingSettings,
     /// Calls of handlers.
     pub execution: ExecutionSettings,
+    /// Daemons and timers.
+    pub background: BackgroundSettings,
     /// Requests to the Kubernetes API other than watches.
     pub networking: NetworkingSettings,
     /// What is kept on objects.
@@ -35,6 +37,9 @@ impl Settings {
             return Err(
                 "settings.execution.max_workers: with no thread at all, blocking functions never run".to_owned(),
             );
+        }
+        if self.background.timer_limit == Some(0) {
+            return Err("settings.background.timer_limit: with no timer at all, none is ever called".to_owned());
         }
         self.persistence.check()
     }
@@ -148,6 +153,27 @@ impl Default for ExecutionSettings {
     }
 }
 
+/// Daemons and timers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct BackgroundSettings {
+    /// How often the log says of a handler that it was asked to stop and is still ending, where it has no
+    /// `cancellation_timeout` (G-12). Default: 60 seconds.
+    pub cancellation_polling: Duration,
+    /// How many timers may be called at once in the whole operator; the others wait, and stopping cuts that short. 0
+    /// is refused. Default: none.
+    pub timer_limit: Option<usize>,
+}
+
+impl Default for BackgroundSettings {
+    fn default() -> Self {
+        Self {
+            cancellation_polling: Duration::from_secs(60),
+            timer_limit: None,
+        }
+    }
+}
+
 /// Requests to the Kubernetes API other than watches.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -204,6 +230,8 @@ mod tests {
         assert_eq!(settings.execution.lifecycle, Lifecycle::Asap);
         assert_eq!(settings.execution.default_backoff, Duration::from_secs(60));
         assert_eq!(settings.execution.max_workers, None);
+        assert_eq!(settings.background.cancellation_polling, Duration::from_secs(60));
+        assert_eq!(settings.background.timer_limit, None);
         assert_eq!(settings.check(), Ok(()));
     }
 
@@ -221,6 +249,17 @@ mod tests {
                 .unwrap_err()
                 .starts_with("settings.execution.max_workers: ")
         );
+    }
+
+    // T, *Improve on*
+    #[test]
+    fn no_timer_at_all_is_refused() {
+        let mut settings = Settings::default();
+        settings.background.timer_limit = Some(0);
+        let message = settings.check().unwrap_err();
+        assert!(message.starts_with("settings.background.timer_limit: "));
+        settings.background.timer_limit = Some(1);
+        assert_eq!(settings.check(), Ok(()));
     }
 
     //

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use super::environment::Environment;
@@ -26,6 +27,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) memo: &'a Memo,
     /// Of this call alone: it is emptied when the time is up.
     pub(crate) patch: &'a Patch,
+    /// Drops the call.
+    pub(crate) abort: &'a CancellationToken,
 }
 
 impl Subject<'_> {
@@ -59,8 +62,8 @@ impl Subject<'_> {
         let timeout = limits.timeout.filter(|_| limits.interrupt);
         let limit = timeout.map(|timeout| timeout.saturating_sub(runtime));
         let call = Arc::clone(call);
-        let Environment { workers, abort, .. } = self.environment;
-        match invoke(move || call(arguments(common)), span, limit, workers.as_ref(), abort).await {
+        let workers = self.environment.workers.as_ref();
+        match invoke(move || call(arguments(common)), span, limit, workers, self.abort).await {
             Invoked::Returned(outcome) => Some(self.checked(outcome)),
             Invoked::TimedOut(outcome) => {
                 self.patch.take();

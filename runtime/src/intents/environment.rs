@@ -36,7 +36,9 @@ pub(crate) struct Environment {
     pub(crate) number: u64,
     /// The threads of blocking functions; `None` for no limit (K-12).
     pub(crate) workers: Option<Arc<Semaphore>>,
-    /// Workers and timers, waited for at the end.
+    /// How many timers may be called at once; `None` for no limit.
+    pub(crate) timer_calls: Option<Arc<Semaphore>>,
+    /// Workers, daemons and timers, waited for at the end.
     pub(crate) tasks: TaskTracker,
     /// The operator is to end: nothing new begins.
     pub(crate) stopping: CancellationToken,

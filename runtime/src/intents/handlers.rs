@@ -4,15 +4,13 @@ use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::filters::{Answer, Asked, Filters};
 use super::indexes::Declaration;
-use super::invocation::{ChangeFn, EventFn, IndexFn, TimerFn};
+use super::invocation::{ChangeFn, EventFn, IndexFn};
 use super::plans::{Each, Origin};
-use super::stoppers::Cancellation;
 use crate::actions::execution::Limits;
 use crate::configs::conventions;
 use crate::structs::bodies::Body;
@@ -68,29 +66,6 @@ pub(crate) struct EventHandler {
     pub(crate) call: EventFn,
 }
 
-/// A function called again and again for each object.
-#[derive(Clone)]
-pub(crate) struct TimerHandler {
-    pub(crate) id: String,
-    pub(crate) function: TypeId,
-    pub(crate) field: Option<FieldPath>,
-    pub(crate) filters: Filters,
-    pub(crate) limits: Limits,
-    /// From the end of one call to the start of the next; `None` for once, or once per quiet period (T-10, T-12).
-    pub(crate) interval: Option<Duration>,
-    /// How long the object must have been left unchanged before a call (T-7).
-    pub(crate) idle: Option<Duration>,
-    /// The interval is from start to start, on a fixed grid (T-3).
-    pub(crate) sharp: bool,
-    /// The wait before the first call (T-2).
-    pub(crate) initial_delay: Option<Duration>,
-    /// Needs no finalizer.
-    pub(crate) optional: bool,
-    pub(crate) cancellation: Cancellation,
-    pub(crate) param: Value,
-    pub(crate) call: TimerFn,
-}
-
 /// A function that says what an object contributes to an index.
 #[derive(Clone)]
 pub(crate) struct IndexHandler {
@@ -128,16 +103,6 @@ impl EventHandler {
     }
 }
 
-impl TimerHandler {
-    /// Whether the timer is for this object as it is now (F-1, F-5).
-    pub(crate) fn matches(&self, asked: &Asked<'_>) -> Answer {
-        if !self.filters.matches_body(self.field.as_ref(), asked.body)? {
-            return Ok(false);
-        }
-        self.filters.when(asked)
-    }
-}
-
 impl IndexHandler {
     /// Whether the object as it is now belongs into the index (F-1, F-5).
     pub(crate) fn matches(&self, asked: &Asked<'_>) -> Answer {
@@ -165,7 +130,7 @@ macro_rules! debug_by_id {
         }
     )*};
 }
-debug_by_id!(Handler, EventHandler, TimerHandler);
+debug_by_id!(Handler, EventHandler);
 
 /// Refuses ids of one kind's handlers that would share a record, or results (H-11, H-12, N-1).
 ///

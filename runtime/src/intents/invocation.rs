@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::causes::Reason;
 use super::contexts::Context;
+use super::live::LiveObject;
 use super::plans::{Item, Wants};
 use crate::structs::bodies::Body;
 use crate::structs::diffs::Diff;
@@ -24,8 +25,8 @@ pub(crate) type Call<A> = Arc<dyn Fn(A) -> BoxFuture<'static, anyhow::Result<Opt
 pub(crate) type ChangeFn = Call<ChangeCall>;
 /// The function of a handler of raw events.
 pub(crate) type EventFn = Call<EventCall>;
-/// The function of a timer.
-pub(crate) type TimerFn = Call<TimerCall>;
+/// The function of a daemon or a timer.
+pub(crate) type BackgroundFn = Call<BackgroundCall>;
 /// The function of an index.
 pub(crate) type IndexFn = Call<IndexCall>;
 
@@ -65,10 +66,12 @@ pub(crate) struct EventCall {
     pub(crate) event_type: EventType,
 }
 
-/// A call of a timer.
+/// A call of a daemon or a timer.
 #[derive(Clone)]
-pub(crate) struct TimerCall {
+pub(crate) struct BackgroundCall {
     pub(crate) common: Common,
+    /// The object, also while the call goes on (K-11).
+    pub(crate) live: Arc<LiveObject>,
 }
 
 /// A call of an index handler.

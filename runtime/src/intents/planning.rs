@@ -50,8 +50,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) initial: bool,
     /// The deletion was handled before; its handlers must not run again (Z-12).
     pub(crate) deletion_done: bool,
-    /// A timer matches, or is still ending, so the finalizer must stay (Z-2, Z-10).
-    pub(crate) timers_need: bool,
+    /// A daemon or a timer matches, or is still ending, so the finalizer must stay (Z-2, Z-10).
+    pub(crate) background_needs: bool,
     pub(crate) storages: &'a Storages,
     pub(crate) now: Timestamp,
 }
@@ -125,7 +125,7 @@ pub(crate) struct Ground {
     pub(crate) body: Body,
     pub(crate) storages: Storages,
     pub(crate) essences: Essences,
-    /// Timers hold the object, whatever its handlers do (Z-10).
+    /// Daemons or timers hold the object, whatever its handlers do (Z-10).
     pub(crate) held: bool,
     /// Others hold the object, and handlers that do not hold it see its deletion (Z-9).
     pub(crate) lingers: bool,
@@ -252,7 +252,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     let awaited = awaiting().any(Candidate::prematches);
     // As many objects as a broken filter sees must not all be held, nor be let go: nothing changes for them.
     let undecided = awaiting().any(|candidate| candidate.fault().is_some());
-    let needed = situation.timers_need || awaited || (undecided && present);
+    let needed = situation.background_needs || awaited || (undecided && present);
     // Where the finalizer must stay, a former one must be exchanged; where it must go, either goes.
     let as_it_must_be = if needed && !deleting {
         storages.is_settled(body)
@@ -287,7 +287,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
             body: body.clone(),
             storages: storages.clone(),
             essences,
-            held: situation.timers_need,
+            held: situation.background_needs,
             lingers: optional && storages.is_held_by_others(body),
             ignored,
             copied,

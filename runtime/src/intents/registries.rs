@@ -4,7 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::handlers::{EventHandler, Handler, IndexHandler, TimerHandler, duplicate_ids};
+use super::background::BackgroundHandler;
+use super::handlers::{EventHandler, Handler, IndexHandler, duplicate_ids};
 use super::memos::Memos;
 use crate::structs::bodies::Body;
 use crate::structs::references::Reference;
@@ -20,7 +21,8 @@ pub(crate) struct Registry {
     pub(crate) memos: Memos,
     pub(crate) changes: Vec<Arc<Handler>>,
     pub(crate) events: Vec<EventHandler>,
-    pub(crate) timers: Vec<TimerHandler>,
+    /// Daemons and timers.
+    pub(crate) background: Vec<Arc<BackgroundHandler>>,
     pub(crate) indexes: Vec<IndexHandler>,
     /// Options of handlers that could not be read; with any, the operator does not start.
     pub(crate) faults: Vec<String>,
@@ -34,10 +36,15 @@ impl Registry {
             memos,
             changes: Vec::new(),
             events: Vec::new(),
-            timers: Vec::new(),
+            background: Vec::new(),
             indexes: Vec::new(),
             faults: Vec::new(),
         }
+    }
+
+    /// Whether any timer wants to know since when an object is left alone (T-7).
+    pub(crate) fn has_idle_timers(&self) -> bool {
+        self.background.iter().any(|handler| handler.idle().is_some())
     }
 
     /// Refuses handlers that would share their records or results (H-11, H-12).
@@ -50,12 +57,12 @@ impl Registry {
             .events
             .iter()
             .map(|handler| (handler.id.as_str(), handler.function));
-        let timers = self
-            .timers
+        let background = self
+            .background
             .iter()
             .map(|handler| (handler.id.as_str(), handler.function));
         let kind = self.reference.kind;
-        let identities: Vec<_> = changes.chain(events).chain(timers).collect();
+        let identities: Vec<_> = changes.chain(events).chain(background).collect();
         duplicate_ids(identities.iter().copied()).map_err(|error| format!("{kind}: {error}"))?;
         // Nothing is stored under the id of an index, so that several functions may feed one; but the log tells handlers
         // apart by their ids.
@@ -66,10 +73,11 @@ impl Registry {
                 index.id
             ));
         }
-        // A function may react to several changes under one id; a timer is one task.
+        // A function may react to several changes under one id; a daemon or a timer is one task.
         let mut seen = std::collections::BTreeSet::new();
-        match self.timers.iter().find(|timer| !seen.insert(timer.id.as_str())) {
-            Some(timer) => Err(format!("{kind}: two timers have the id `{}`", timer.id)),
+        let mut background = self.background.iter();
+        match background.find(|handler| !seen.insert(handler.id.as_str())) {
+            Some(handler) => Err(format!("{kind}: two daemons or timers have the id `{}`", handler.id)),
             None => Ok(()),
         }
     }

@@ -5,8 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::actions::execution::{ErrorsMode, Limits};
+use crate::arguments::InitialDelay;
 use crate::configured::{Configured, Reading};
 use crate::intents::filters::Filters;
+use crate::intents::stoppers::Cancellation;
 use crate::structs::fields::FieldPath;
 
 /// `count` seconds.
@@ -63,6 +65,80 @@ impl LimitOptions {
             interrupt: reading.optional("interrupt", self.interrupt.as_ref()).unwrap_or(true),
         }
     }
+}
+
+/// What daemons and timers share.
+#[derive(Clone, Debug)]
+pub(crate) struct Life<K> {
+    pub(crate) initial_delay: Option<InitialDelay<K>>,
+    pub(crate) optional: Option<Configured<bool>>,
+    pub(crate) cancellation_backoff: Option<Configured<Duration>>,
+    pub(crate) cancellation_timeout: Option<Configured<Duration>>,
+    pub(crate) cancellation_polling: Option<Configured<Duration>>,
+}
+
+impl<K> Default for Life<K> {
+    fn default() -> Self {
+        Self {
+            initial_delay: None,
+            optional: None,
+            cancellation_backoff: None,
+            cancellation_timeout: None,
+            cancellation_polling: None,
+        }
+    }
+}
+
+impl<K> Life<K> {
+    pub(crate) fn cancellation(&self, reading: &mut Reading<'_>) -> Cancellation {
+        Cancellation {
+            backoff: reading.optional("cancellation_backoff", self.cancellation_backoff.as_ref()),
+            timeout: reading.optional("cancellation_timeout", self.cancellation_timeout.as_ref()),
+            polling: reading.optional("cancellation_polling", self.cancellation_polling.as_ref()),
+        }
+    }
+}
+
+macro_rules! life_options {
+    () => {
+        /// The wait before the first call: a duration, or another [`InitialDelay`] (G-3, T-2).
+        pub fn initial_delay(mut self, delay: impl Into<InitialDelay<K>>) -> Self {
+            self.life.initial_delay = Some(delay.into());
+            self
+        }
+
+        /// Deletion does not wait for the handler: no finalizer is set for it, and it may still run when its object is
+        /// gone already (B-046).
+        pub fn optional(mut self, optional: impl Into<Configured<bool>>) -> Self {
+            self.life.optional = Some(optional.into());
+            self
+        }
+
+        /// How long a running call may go on by itself once it is asked to stop, before it is cancelled (G-12);
+        /// meanwhile its reason has
+        /// [`DAEMON_SIGNALLED`](crate::StopReason::DAEMON_SIGNALLED). Without `cancellation_timeout`, nothing follows.
+        pub fn cancellation_backoff(mut self, backoff: impl Into<Configured<Duration>>) -> Self {
+            self.life.cancellation_backoff = Some(backoff.into());
+            self
+        }
+
+        /// How long a running call may clean up once it is cancelled, which is told by
+        /// [`Stopped::cancelled`](crate::Stopped::cancelled); by default it is never cancelled, and takes as long as
+        /// it takes (G-12, G-14, B-046).
+        ///
+        /// After that, an async function is dropped at its await point. A blocking one cannot be dropped: it is left
+        /// to itself with a warning, and the deletion goes on (G-16, G-22).
+        pub fn cancellation_timeout(mut self, timeout: impl Into<Configured<Duration>>) -> Self {
+            self.life.cancellation_timeout = Some(timeout.into());
+            self
+        }
+
+        /// How often the log says that a call is still ending; by default `settings.background.cancellation_polling`.
+        pub fn cancellation_polling(mut self, polling: impl Into<Configured<Duration>>) -> Self {
+            self.life.cancellation_polling = Some(polling.into());
+            self
+        }
+    };
 }
 
 macro_rules! common_options {
@@ -190,6 +266,7 @@ macro_rules! limit_options {
 
 mod backoff;
 mod change;
+mod daemon;
 mod event;
 mod index;
 mod timer;
@@ -197,6 +274,7 @@ mod timer;
 pub use backoff::Backoff;
 pub use change::ChangeOptions;
 pub(crate) use change::read_each;
+pub use daemon::DaemonOptions;
 pub use event::EventOptions;
 pub use index::IndexOptions;
 pub use timer::TimerOptions;

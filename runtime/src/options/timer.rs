@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::{Backoff, Common};
 use crate::actions::execution::ErrorsMode;
-use crate::arguments::Condition;
+use crate::arguments::{Condition, InitialDelay};
 use crate::configured::Configured;
+use crate::intents::background::OnPermanent;
 use crate::intents::criteria::Criterion;
 use crate::kind::Kind;
 use crate::structs::fields::FieldPath;
@@ -21,69 +22,41 @@ pub struct TimerOptions<K> {
     pub(crate) interval: Option<Configured<Duration>>,
     pub(crate) idle: Option<Configured<Duration>>,
     pub(crate) sharp: Option<Configured<bool>>,
-    pub(crate) initial_delay: Option<Configured<Duration>>,
-    pub(crate) optional: Option<Configured<bool>>,
-    pub(crate) cancellation_backoff: Option<Configured<Duration>>,
-    pub(crate) cancellation_timeout: Option<Configured<Duration>>,
+    pub(crate) on_permanent: Option<Configured<OnPermanent>>,
+    pub(crate) life: super::Life<K>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: Kind> TimerOptions<K> {
-    common_options!(
-        interval,
-        idle,
-        sharp,
-        initial_delay,
-        optional,
-        cancellation_backoff,
-        cancellation_timeout
-    );
+    common_options!(interval, idle, sharp, on_permanent, life);
     error_options!();
+    life_options!();
 
     /// The time from the end of one call to the start of the next (T-3).
+    ///
+    /// A timer with neither this nor [`idle`](Self::idle) is called once for each object (T-12).
     pub fn interval(mut self, interval: impl Into<Configured<Duration>>) -> Self {
         self.interval = Some(interval.into());
         self
     }
 
-    /// How long the object must have been left unchanged before each call (T-7).
+    /// How long the object must have been left unchanged before each call (T-7). What its own daemons and timers patch
+    /// does not count, and neither does the status.
     pub fn idle(mut self, idle: impl Into<Configured<Duration>>) -> Self {
         self.idle = Some(idle.into());
         self
     }
 
-    /// Measures `interval` from start to start, on a fixed grid (T-3).
+    /// Measures `interval` from start to start, on the grid of the first call (T-3). What falls into a running call is
+    /// left out.
     pub fn sharp(mut self, sharp: impl Into<Configured<bool>>) -> Self {
         self.sharp = Some(sharp.into());
         self
     }
 
-    /// The wait before the first call (T-2).
-    pub fn initial_delay(mut self, delay: impl Into<Configured<Duration>>) -> Self {
-        self.initial_delay = Some(delay.into());
-        self
-    }
-
-    /// Deletion does not wait for the timer: no finalizer is set for it, and it may still run when its object is gone
-    /// already (B-046).
-    pub fn optional(mut self, optional: impl Into<Configured<bool>>) -> Self {
-        self.optional = Some(optional.into());
-        self
-    }
-
-    /// How much longer than `cancellation_timeout` a timer may take to end. Without that one it means nothing.
-    pub fn cancellation_backoff(mut self, backoff: impl Into<Configured<Duration>>) -> Self {
-        self.cancellation_backoff = Some(backoff.into());
-        self
-    }
-
-    /// How long a running call may go on once the timer is asked to stop, because the object is deleted or no longer
-    /// matches; by default as long as it takes (G-12, B-046).
-    ///
-    /// After that and `cancellation_backoff`, an async function is dropped at its await point. A blocking one cannot
-    /// be dropped: it is left to itself with a warning, and the deletion goes on.
-    pub fn cancellation_timeout(mut self, timeout: impl Into<Configured<Duration>>) -> Self {
-        self.cancellation_timeout = Some(timeout.into());
+    /// What a timer does that has failed for good; by default it goes on at its next interval (T-5).
+    pub fn on_permanent(mut self, then: impl Into<Configured<OnPermanent>>) -> Self {
+        self.on_permanent = Some(then.into());
         self
     }
 }

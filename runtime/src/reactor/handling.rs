@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tracing::Span;
 
 use super::inventory::Memory;
-use super::processing::{Next, Object, Processor, TIMERS_CHECK, TypedSpec, refused_progress};
+use super::processing::{Next, Object, Processor, TypedSpec, refused_progress};
 use super::throttling::Fault;
 use crate::actions::application::{self, Applied};
 use crate::actions::execution::{self, Defaults, ErrorsMode, Moment, Outcome};
@@ -42,6 +42,7 @@ impl Processor {
             spec,
             memo: &memo,
             patch: &Patch::default(),
+            abort: &self.environment.abort,
         };
         let mut made = Vec::new();
         let mut own = PatchContents::default();
@@ -57,7 +58,7 @@ impl Processor {
         }
         let (conclusion, applied) = self.store(object, plan, body, made, observed).await;
         memory.handled_once |= conclusion.fully_handled;
-        // While timers hold the object, the records say it, also to the next operator.
+        // While daemons hold the object, the records say it, also to the next operator.
         memory.deletion_done |= conclusion.release_finalizer && !plan.ground.held;
         let patched = match applied {
             Applied::Patched(after) => {
@@ -88,7 +89,7 @@ impl Processor {
         if let Some(reason) = planning::forgotten(plan, &conclusion, after, self.environment.clock.now()) {
             return Err(Fault(reason));
         }
-        if conclusion.release_finalizer && !memory.timers.hold() {
+        if conclusion.release_finalizer && !memory.background.hold() {
             let freshest = object.current.clone().unwrap_or_else(|| body.clone());
             return self.release(object, &freshest).await;
         }
@@ -97,7 +98,6 @@ impl Processor {
             _ if patched => Next::Again,
             Some(Duration::ZERO) => Next::Again,
             Some(delay) => Next::After(delay),
-            None if body.deletion_timestamp().is_some() && memory.timers.hold() => Next::After(TIMERS_CHECK),
             None => Next::Rest,
         })
     }

@@ -147,6 +147,7 @@ impl Processor {
             spec: &spec,
             memo: &memo,
             patch: &patch,
+            abort: &self.environment.abort,
         };
         for (handler, place) in handlers.iter().zip(places) {
             let now = self.environment.clock.now();

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::engines::background::Background;
 use crate::engines::indexing::Indexed;
-use crate::engines::timers::Timers;
 use crate::intents::memos::Memo;
 use crate::structs::bodies::Body;
 use crate::structs::events::EventType;
@@ -18,7 +18,7 @@ pub(crate) enum Incoming {
     Object(EventType, Body),
     /// A complete listing lacks the object: it went away while nobody was watching (B-007).
     Vanished,
-    /// A timer ended, on which something may wait.
+    /// A daemon or a timer ended, on which something may wait.
     Wake,
 }
 
@@ -47,8 +47,8 @@ pub(crate) struct Memory {
     pub(crate) memo: Option<Memo>,
     /// What it has in the indexes, if the kind feeds any.
     pub(crate) indexed: Option<Box<Indexed>>,
-    /// The running timers, if the kind has any.
-    pub(crate) timers: Timers,
+    /// The daemons and timers, if the kind has any.
+    pub(crate) background: Background,
 }
 
 /// The objects of one stream.

@@ -47,6 +47,7 @@ impl Processor {
                 spec: &spec,
                 memo: &memo,
                 patch: &patch,
+                abort: &self.environment.abort,
             };
             let record = Record::fresh(self.environment.clock.now());
             let extras = (&handler.param, Stopped::default());

@@ -1,8 +1,7 @@
-//! One cycle of one object (C-1): raw-event handlers, timers, the finalizer, change handlers, one patch.
+//! One cycle of one object (C-1): raw-event handlers, daemons and timers, the finalizer, change handlers, one patch.
 //!
 //! What to do is decided by `intents::planning`; here it is done.
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,16 +19,15 @@ use crate::engines::readiness::Gate;
 use crate::engines::spans;
 use crate::intents::causes::Reason;
 use crate::intents::environment::Environment;
+pub(super) use crate::intents::live::TypedSpec;
 use crate::intents::memos::Memo;
 use crate::intents::planning::{self, FinalizerStep, Plan, Situation};
 use crate::intents::registries::{Misfit, ParseSpec, Registry};
+use crate::intents::stoppers::StopReason;
 use crate::structs::bodies::Body;
 use crate::structs::events::{EventType, ObjectReference};
 use crate::structs::patches::{Patch, PatchContents};
 use crate::structs::slots::Slot;
-
-/// How often an object that waits for its timers to end is looked at, beside being woken by them.
-pub(super) const TIMERS_CHECK: Duration = Duration::from_secs(60);
 
 /// What the worker does after a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +113,6 @@ pub(crate) struct Processor {
     /// The places of all workers; `None` for no limit.
     places: Option<Arc<Semaphore>>,
 }
-
-pub(super) type TypedSpec = Arc<dyn Any + Send + Sync>;
 
 impl Processor {
     pub(crate) fn new(registry: Arc<Registry>, environment: Environment, gate: Gate) -> Self {
@@ -210,12 +206,12 @@ impl Processor {
             }
         }
         if object.gone {
-            memory.timers.stop();
+            Self::see_off(memory, object.latest.as_ref());
             return Ok(Next::Gone);
         }
         let due = std::mem::take(&mut object.due);
         if due && object.current.is_none() {
-            object.current = memory.timers.body().or_else(|| object.latest.clone());
+            object.current = memory.background.body().or_else(|| object.latest.clone());
         }
         match object.current.clone() {
             Some(body) if due => self.cycle(object, memory, &body).await,
@@ -233,22 +229,25 @@ impl Processor {
         let spec = match self.fit(body, object, memory) {
             Fit::Typed(spec) => spec,
             Fit::Hold => {
-                memory.timers.stop();
+                memory.background.show_untyped(body);
+                memory.background.stop(StopReason::FILTERS_MISMATCH);
                 if object.unsent.is_some() {
                     return self.send_again(object, body).await;
                 }
                 return Ok(self.send_observed(object, body).await);
             }
             Fit::Release => {
-                memory.timers.stop();
+                memory.background.show_untyped(body);
+                memory.background.stop(StopReason::RESOURCE_DELETED);
                 self.send_observed(object, body).await;
-                if memory.timers.hold() {
-                    return Ok(Next::After(TIMERS_CHECK));
+                if memory.background.hold() {
+                    // The last of them wakes the object.
+                    return Ok(Next::Rest);
                 }
                 return self.release(object, body).await;
             }
         };
-        let timers_need = self.tend_timers(object, memory, body, &spec);
+        let background_needs = self.tend(object, memory, body, &spec);
         let memo = self.memo(memory);
         let situation = Situation {
             body,
@@ -258,12 +257,12 @@ impl Processor {
             handlers: &self.registry.changes,
             initial: memory.noticed_by_listing && !memory.handled_once,
             deletion_done: memory.deletion_done,
-            timers_need,
+            background_needs,
             storages: &self.storages,
             now,
         };
         let plan = planning::plan(&situation);
-        // Progress that cannot be stored holds up handlers, but neither timers nor the object's end.
+        // Progress that cannot be stored holds up handlers, but neither daemons nor the object's end.
         if object.unsent.is_some() && plan.finalizer != FinalizerStep::Remove {
             return self.send_again(object, body).await;
         }

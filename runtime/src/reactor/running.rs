@@ -79,7 +79,11 @@ pub(crate) fn assemble(plan: Plan) -> Assembly {
         sink: Arc::clone(&sink),
     });
     let registered = spans::register(loggers);
-    let workers = settings.execution.max_workers;
+    let room = |limit: Option<usize>| limit.map(|count| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS))));
+    let (workers, timer_calls) = (
+        room(settings.execution.max_workers),
+        room(settings.background.timer_limit),
+    );
     let environment = Environment {
         api: Api::new(client),
         settings,
@@ -88,7 +92,8 @@ pub(crate) fn assemble(plan: Plan) -> Assembly {
         clock,
         sink,
         number: registered.number(),
-        workers: workers.map(|count| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))),
+        workers,
+        timer_calls,
         tasks: TaskTracker::new(),
         stopping: stopping.child_token(),
         abort: CancellationToken::new(),

@@ -1,31 +1,27 @@
-//! The timers of an object: started, shown each new state, asked to stop (T).
+//! The daemons and timers of an object: started, shown each new state, asked to stop (G, T).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use super::fitting::digest;
 use super::inventory::Memory;
 use super::processing::{Object, Processor, TypedSpec, is_newer};
 use super::queueing;
-use crate::engines::timers::Surroundings;
+use crate::clients::patching::Target;
+use crate::engines::background::{Host, Surroundings};
+use crate::intents::background::BackgroundHandler;
+use crate::intents::environment::Environment;
 use crate::intents::filters::Asked;
-use crate::intents::handlers::TimerHandler;
-use crate::intents::memos::Memo;
+use crate::intents::stoppers::StopReason;
 use crate::structs::bodies::Body;
 
 impl Processor {
-    /// Starts and stops timers; says whether any of them needs the finalizer (Z-2, Z-10).
-    pub(super) fn tend_timers(
-        self: &Arc<Self>,
-        object: &Object,
-        memory: &mut Memory,
-        body: &Body,
-        spec: &TypedSpec,
-    ) -> bool {
-        if self.registry.timers.is_empty() {
+    /// Starts and stops daemons and timers; says whether any of them needs the finalizer (Z-2, Z-10).
+    pub(super) fn tend(self: &Arc<Self>, object: &Object, memory: &mut Memory, body: &Body, spec: &TypedSpec) -> bool {
+        if self.registry.background.is_empty() {
             return false;
         }
-        memory.timers.show(body, spec, self.essence(body));
+        memory.background.show(body, spec, self.essence(body));
         let memo = self.memo(memory);
         let asked = Asked {
             body,
@@ -33,29 +29,41 @@ impl Processor {
             memo: &memo,
             view: None,
         };
-        // A filter that fails leaves its timer as it is.
-        let matches = |timer: &&TimerHandler| {
-            !memory.timers.is_over(&timer.id)
-                && timer.matches(&asked).unwrap_or_else(|message| {
-                    self.report_fault(body, &timer.id, &message);
-                    memory.timers.is_running(&timer.id)
+        // A filter that fails leaves its handler as it is.
+        let matches = |handler: &&Arc<BackgroundHandler>| {
+            !memory.background.is_over(&handler.id)
+                && handler.matches(&asked).unwrap_or_else(|message| {
+                    self.report_fault(body, &handler.id, &message);
+                    memory.background.is_running(&handler.id)
                 })
         };
-        let matching: Vec<&TimerHandler> = match body.deletion_timestamp() {
-            Some(_) => Vec::new(),
-            None => self.registry.timers.iter().filter(matches).collect(),
+        let (matching, reason) = if body.deletion_timestamp().is_some() {
+            (Vec::new(), StopReason::RESOURCE_DELETED)
+        } else {
+            let matching = self.registry.background.iter().filter(matches).collect();
+            (matching, StopReason::FILTERS_MISMATCH)
         };
-        // A timer begins only once its object cannot vanish under it.
+        // A handler begins only once its object cannot vanish under it.
         let secured = self.storages.is_held(body);
-        let surroundings = self.surroundings(object, memo);
-        memory.timers.adjust(&matching, secured, &surroundings);
-        matching.iter().any(|timer| !timer.optional) || memory.timers.hold()
+        let host: Arc<dyn Host> = Arc::clone(self) as Arc<dyn Host>;
+        memory
+            .background
+            .adjust(&matching, reason, secured, |live| Surroundings {
+                host,
+                key: object.key.clone(),
+                memo,
+                live: Arc::clone(live),
+            });
+        if !self.registry.has_idle_timers() {
+            memory.background.settle();
+        }
+        matching.iter().any(|handler| !handler.optional) || memory.background.hold()
     }
 
-    /// Tells the timers the newest state while the object waits after an error: they have no part in that, and one that
-    /// is to stop must not run on.
+    /// Tells daemons and timers the newest state while the object waits after an error: they have no part in that, and
+    /// one that is to stop must not run on.
     pub(super) fn glance(self: &Arc<Self>, object: &mut Object, memory: &mut Memory) {
-        if self.registry.timers.is_empty() {
+        if self.registry.background.is_empty() {
             return;
         }
         let Some(body) = self.inventory.newest(&object.key) else {
@@ -65,45 +73,50 @@ impl Processor {
             return;
         }
         if body.deletion_timestamp().is_some() {
-            return memory.timers.stop();
+            memory.background.show_untyped(&body);
+            return memory.background.stop(StopReason::RESOURCE_DELETED);
         }
         let tend = || match object.typed(&self.registry.parse_spec, &body) {
             Ok(spec) => {
-                self.tend_timers(object, memory, &body, &spec);
+                self.tend(object, memory, &body, &spec);
             }
-            Err(_) => memory.timers.stop(),
+            Err(_) => memory.background.stop(StopReason::FILTERS_MISMATCH),
         };
         // What breaks here is met again, and reported, by the next cycle.
         drop(catch_unwind(AssertUnwindSafe(tend)));
     }
 
-    /// What counts as a change of the object (T-8), for comparison.
-    fn essence(&self, body: &Body) -> u64 {
-        digest(&self.storages.essence(body, &[]))
+    /// Shows the last state of an object to those of its daemons and timers that still run, and asks them to stop
+    /// (G-25, G-26).
+    pub(super) fn see_off(memory: &mut Memory, last: Option<&Body>) {
+        if let Some(body) = last {
+            memory.background.show_untyped(body);
+        }
+        memory.background.stop(StopReason::RESOURCE_DELETED);
+    }
+}
+
+impl Host for Processor {
+    fn environment(&self) -> &Environment {
+        &self.environment
     }
 
-    fn surroundings(self: &Arc<Self>, object: &Object, memo: Memo) -> Surroundings {
-        let processor: Weak<Self> = Arc::downgrade(self);
-        let key = object.key.clone();
-        Surroundings {
-            environment: self.environment.clone(),
-            reference: self.registry.reference,
-            memo,
-            serving: {
-                let processor = Arc::clone(self);
-                Arc::new(move || processor.serving())
-            },
-            essence: {
-                let processor = Arc::clone(self);
-                Arc::new(move |body| processor.essence(body))
-            },
-            ended: Arc::new(move || {
-                if let Some(processor) = processor.upgrade()
-                    && let Some(start) = processor.inventory.wake(&key)
-                {
-                    queueing::spawn(&processor, start);
-                }
-            }),
+    fn target(&self, body: &Body) -> Target {
+        Processor::target(self, body)
+    }
+
+    fn essence(&self, body: &Body) -> u64 {
+        // Nobody asks since when an object is left alone, unless there is a timer that wants to know.
+        if self.registry.has_idle_timers() {
+            digest(&self.storages.essence(body, &[]))
+        } else {
+            0
+        }
+    }
+
+    fn wake(self: Arc<Self>, key: &str) {
+        if let Some(start) = self.inventory.wake(key) {
+            queueing::spawn(&self, start);
         }
     }
 }

@@ -2,6 +2,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::actions::execution::Limits;
+use crate::arguments::{Daemon, Timer};
+use crate::intents::background::{OnPermanent, Restart, Schedule};
+use crate::intents::stoppers::Cancellation;
 use crate::kind::Kind;
 use crate::options::secs;
 use crate::structs::references::Reference;
@@ -37,6 +40,10 @@ async fn look(_: Timer<Cart>) -> HandlerResult {
     Ok(())
 }
 
+async fn watch(_: Daemon<Cart>) -> HandlerResult {
+    Ok(())
+}
+
 fn carts() -> Resource<Cart> {
     Resource::of::<Cart>()
 }
@@ -45,14 +52,14 @@ fn ids(resource: Resource<Cart>) -> Vec<String> {
     let Registry {
         changes,
         events,
-        timers,
+        background,
         ..
     } = resource.into_registry();
     let changes = changes.iter().map(|handler| handler.id.clone());
     let events = events.into_iter().map(|handler| handler.id);
     changes
         .chain(events)
-        .chain(timers.into_iter().map(|timer| timer.id))
+        .chain(background.iter().map(|handler| handler.id.clone()))
         .collect()
 }
 
@@ -95,11 +102,12 @@ fn timers_and_other_handlers_do_not_share_an_id() {
     let timer = || carts().timer("t", look, |o| o.interval(secs(1)));
     assert_eq!(
         check(timer().timer("t", look, |o| o.interval(secs(2)))),
-        Err("Cart: two timers have the id `t`".into())
+        Err("Cart: two daemons or timers have the id `t`".into())
     );
     let message = "Cart: two different functions have the handler id `t`";
     assert_eq!(check(timer().on_create("t", change, |o| o)), Err(message.into()));
     assert_eq!(check(timer().on_event("t", event, |o| o)), Err(message.into()));
+    assert_eq!(check(timer().daemon("t", watch, |o| o)), Err(message.into()));
     assert_eq!(
         check(timer().timer("t", look, |o| o.field("spec"))),
         Ok(()),
@@ -134,7 +142,7 @@ fn a_parameter_is_kept_verbatim_and_is_null_by_default() {
         (&param, &Value::Null)
     );
     assert_eq!(
-        (&registry.events[0].param, &registry.timers[0].param),
+        (&registry.events[0].param, &registry.background[0].param),
         (&json!("text"), &json!(7))
     );
 }
@@ -150,7 +158,17 @@ fn everything_is_unset_by_default() {
         .on_resume("r", change, |o| o)
         .on_event("e", event, |o| o)
         .timer("t", look, |o| o)
+        .daemon("m", watch, |o| o)
         .into_registry();
+    let timer = Schedule::Timer {
+        interval: None,
+        idle: None,
+        sharp: false,
+        on_permanent: OnPermanent::Continue,
+    };
+    let daemon = Schedule::Daemon {
+        restart: Restart::Never,
+    };
     let unset = |limits: &Limits| {
         let Limits {
             retries,
@@ -165,9 +183,14 @@ fn everything_is_unset_by_default() {
         assert!(!handler.optional && !handler.deleted && !handler.covers_downtime);
         assert!(unset(&handler.limits) && handler.filters.is_empty());
     }
-    let timer = &registry.timers[0];
-    assert!(unset(&timer.limits) && timer.filters.is_empty() && !timer.sharp && !timer.optional);
-    assert_eq!((timer.interval, timer.idle, timer.initial_delay), (None, None, None));
+    for (handler, schedule) in registry.background.iter().zip([timer, daemon]) {
+        assert!(unset(&handler.limits) && handler.filters.is_empty() && !handler.optional);
+        assert!(handler.initial_delay.is_none());
+        assert_eq!(
+            (handler.cancellation, handler.schedule),
+            (Cancellation::default(), schedule)
+        );
+    }
     assert!(registry.events[0].filters.is_empty());
 }
 

@@ -118,6 +118,11 @@ impl Body {
         parts.map(|part| part.unwrap_or("-")).join("//")
     }
 
+    /// The whole object, to be kept.
+    pub(crate) fn shared(&self) -> Arc<Value> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether both are one and the same in memory.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

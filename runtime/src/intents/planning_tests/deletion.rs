@@ -54,7 +54,7 @@ fn one_function_for_creating_and_deleting_is_called_for_both() {
 #[test]
 fn a_deletion_that_is_done_is_not_done_again_while_timers_end() {
     let mut world = World::settled([delete("d")]);
-    world.timers_need = true;
+    world.background_needs = true;
     world.delete().cycle();
     world.edit(json!({"metadata": {"finalizers": [FINALIZER]}}));
     // The record says it, also to an operator that has just been started.
@@ -71,7 +71,7 @@ fn a_deletion_that_is_done_is_not_done_again_while_timers_end() {
         (vec!["d delete".to_owned()], json!({}))
     );
     world.edit(json!({"metadata": {"finalizers": [FINALIZER]}}));
-    world.timers_need = false;
+    world.background_needs = false;
     let came = world.edit(json!({"status": {"x": 2}})).cycle();
     assert_eq!((came.released, world.traces()), (true, vec![]));
     assert_eq!(world.called(), Vec::<String>::new());
@@ -188,14 +188,14 @@ fn a_finalizer_that_nobody_needs_any_more_is_removed() {
 
 // Z-2, Z-3, Z-4 for objects that only timers look after (F-20)
 #[test]
-fn timers_need_the_finalizer_without_any_handler() {
+fn background_handlers_need_the_finalizer_without_any_handler() {
     let mut world = World::new([]);
-    world.timers_need = true;
+    world.background_needs = true;
     let came = world.cycle();
     assert_eq!((came.finalizer, came.stealth), (FinalizerStep::Add, true));
     assert_eq!(world.cycle().finalizer, FinalizerStep::Keep);
     assert_eq!(world.delete().plan(false).finalizer, FinalizerStep::Keep);
-    world.timers_need = false;
+    world.background_needs = false;
     assert_eq!(world.cycle().finalizer, FinalizerStep::Remove);
 }
 

@@ -126,7 +126,7 @@ struct World {
     noticed_by_listing: bool,
     handled_once: bool,
     deletion_done: bool,
-    timers_need: bool,
+    background_needs: bool,
     /// What the handlers answer, by id; success when nothing is left.
     answers: std::collections::BTreeMap<String, VecDeque<Outcome>>,
     /// What the handlers write, by id.
@@ -162,7 +162,7 @@ impl World {
             noticed_by_listing: false,
             handled_once: false,
             deletion_done: false,
-            timers_need: false,
+            background_needs: false,
             answers: std::collections::BTreeMap::new(),
             writes: std::collections::BTreeMap::new(),
             calls: Vec::new(),
@@ -250,7 +250,7 @@ impl World {
             handlers: &self.handlers,
             initial: self.noticed_by_listing && !self.handled_once,
             deletion_done: self.deletion_done,
-            timers_need: self.timers_need,
+            background_needs: self.background_needs,
             storages: &self.storages,
             now: self.now,
         })
