@@ -79,12 +79,12 @@ fn entries(operator: &Operator) -> Vec<String> {
     let handlers = resource
         .handlers
         .iter()
-        .map(|handler| format!("{:?} {} {}", handler.handler_type, handler.id, handler.function));
-    let timers = resource
-        .timers
-        .iter()
-        .map(|timer| format!("Timer {} {}", timer.id, timer.function));
-    handlers.chain(timers).collect()
+        .map(|handler| (format!("{:?}", handler.handler_type), &handler.entry));
+    let timers = resource.timers.iter().map(|timer| ("Timer".to_owned(), &timer.entry));
+    let entries = handlers.chain(timers);
+    entries
+        .map(|(list, entry)| format!("{list} {} {}", entry.id, entry.function))
+        .collect()
 }
 
 #[test]

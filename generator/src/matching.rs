@@ -4,14 +4,19 @@ use kube_cel::KubeCelExt as _;
 use kube_cel::cel::{self, Context, Program};
 use serde_json::Value;
 
-use crate::model::{Condition, Criterion, DiffBaseStorage, Filters, Operator};
+use crate::model::{Condition, Criterion, DiffBaseStorage, Entry, Filters, Operator};
 
-/// Whether an entry is for an object: its `sides` are the object as it is, and as it was before, if there was a change.
+/// Whether an entry is registered and for an object: its `sides` are the object as it is, and as it was before, if there
+/// was a change.
 ///
 /// Labels, annotations and conditions are about the object as it is; for `field` and `value` one side is enough. How
 /// the field changes is not asked.
 #[must_use]
-pub fn is_for(filters: &Filters, field: Option<&[String]>, sides: &[&Value]) -> bool {
+pub fn is_for(entry: &Entry, sides: &[&Value]) -> bool {
+    entry.is_enabled() && fits(&entry.filters, entry.field.as_deref(), sides)
+}
+
+fn fits(filters: &Filters, field: Option<&[String]>, sides: &[&Value]) -> bool {
     let Some(object) = sides.first() else { return false };
     let metadata = &object["metadata"];
     let all = |criteria: &[(String, Criterion)], values: &Value| {
@@ -95,7 +100,7 @@ mod tests {
 
     fn is_for_it(filters: &Filters, field: Option<&str>, object: &Value) -> bool {
         let field: Option<Vec<String>> = field.map(|path| path.split('.').map(str::to_owned).collect());
-        is_for(filters, field.as_deref(), &[object])
+        fits(filters, field.as_deref(), &[object])
     }
 
     #[test]

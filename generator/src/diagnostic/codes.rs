@@ -78,6 +78,9 @@ codes! {
     Memo = "KG053", "A memo is the path of a Rust type.";
     Storage = "KG054", "State is kept where objects have room for it.";
     RunsTwice = "KG055", "A function is called once for one change.";
+    EndlessDaemon = "KG056", "A daemon holds up a deletion for a limited time.";
+    IndexType = "KG057", "Keys and values of an index have Rust types.";
+    IndexTypes = "KG058", "All kinds that feed an index agree on its types.";
     Group = "KG101", "A group is a DNS subdomain with a dot.";
     ResourceName = "KG102", "Names of a kind are DNS labels.";
     ListKind = "KG103", "The list kind differs from the kind.";

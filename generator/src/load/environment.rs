@@ -1,6 +1,6 @@
 //! Options that may come from the environment: `{env: NAME, default: V}` in the place of a value.
 
-use super::keys::{ENVIRONMENT, Keys};
+use super::keys::ENVIRONMENT;
 use super::reader::{Faults, is_empty, mapping, missing, text};
 use crate::diagnostic::{Code, Diagnostic, wrong_type};
 use crate::model::Configured;
@@ -13,27 +13,12 @@ pub(super) fn option<T>(
     read: impl Fn(&Node, &str, &mut Faults) -> Option<Spanned<T>>,
     faults: &mut Faults,
 ) -> OptionSpec<T> {
-    option_of(keys, key, &ENVIRONMENT, read, faults)
-}
-
-/// The same where a mapping may have other forms, which are not built yet.
-pub(super) fn option_of<T>(
-    keys: &Mapping,
-    key: &str,
-    forms: &Keys,
-    read: impl Fn(&Node, &str, &mut Faults) -> Option<Spanned<T>>,
-    faults: &mut Faults,
-) -> OptionSpec<T> {
     let node = keys.get(key)?;
     let what = format!("`{key}`");
     if node.as_mapping().is_none() {
         return read(node, &what, faults).map(|plain| Spanned::new(Configured::Plain(plain.value), plain.span));
     }
-    let keys = mapping(node, forms, faults)?;
-    let is_other = |entry: &crate::spec::Entry| forms.later.contains(&entry.key.value.as_str());
-    if keys.entries.iter().any(is_other) {
-        return None;
-    }
+    let keys = mapping(node, &ENVIRONMENT, faults)?;
     environment(node, keys, read, faults)
 }
 

@@ -4,15 +4,16 @@ use super::environment::environment;
 use super::keys::{CONDITION, TEXT_CRITERION, VALUE_CRITERION};
 use super::reader::{Faults, any_mapping, boolean, is_empty, is_variable, mapping, sequence, text};
 use crate::diagnostic::{Code, Diagnostic, Span, wrong_type};
-use crate::model::{Condition, Configured, Criterion, FilterArgument};
+use crate::model::{Condition, Configured, Criterion, HelperArgument};
 use crate::spec::{Content, CriterionSpec, FiltersSpec, Mapping, Node, Spanned};
 
-pub(super) fn filters(keys: &Mapping, faults: &mut Faults) -> FiltersSpec {
+/// `values` names the keys which are criteria of the field.
+pub(super) fn filters(keys: &Mapping, values: &[&str], faults: &mut Faults) -> FiltersSpec {
     let mut filters = FiltersSpec::default();
     filters.labels = criteria(keys.get("labels"), "`labels`", &mut filters, faults);
     filters.annotations = criteria(keys.get("annotations"), "`annotations`", &mut filters, faults);
     let mut value = |key: &str, faults: &mut Faults| {
-        let node = keys.get(key)?;
+        let node = keys.get(key).filter(|_| values.contains(&key))?;
         let criterion = value_criterion(node, key, &mut filters, faults)?;
         Some(Spanned::new(criterion, node.span))
     };
@@ -62,7 +63,7 @@ fn text_criterion(node: &Node, key: &str, filters: &mut FiltersSpec, faults: &mu
             Configured::Plain(_) => None,
         };
     }
-    let criterion = common(node, keys, FilterArgument::Value, TEXT_FORMS, filters, faults);
+    let criterion = common(node, keys, HelperArgument::Value, TEXT_FORMS, filters, faults);
     if criterion.is_none() && faults.len() == before {
         faults.push(wrong_type(node.span, &what, "a text or a criterion", "empty").help(TEXT_FORMS));
     }
@@ -91,7 +92,7 @@ fn value_criterion(node: &Node, key: &str, filters: &mut FiltersSpec, faults: &m
         alone(node, keys, &["equals"], VALUE_FORMS, faults)?;
         return equals(value, "`equals`", faults);
     }
-    let criterion = common(node, keys, FilterArgument::Value, VALUE_FORMS, filters, faults);
+    let criterion = common(node, keys, HelperArgument::Value, VALUE_FORMS, filters, faults);
     if criterion.is_none() && faults.len() == before {
         faults.push(wrong_type(node.span, &what, "a value or a criterion", "empty").help(VALUE_FORMS));
     }
@@ -113,7 +114,7 @@ fn equals(node: &Node, what: &str, faults: &mut Faults) -> Option<Criterion> {
 fn common(
     node: &Node,
     keys: &Mapping,
-    argument: FilterArgument,
+    argument: HelperArgument,
     forms: &str,
     filters: &mut FiltersSpec,
     faults: &mut Faults,
@@ -148,10 +149,15 @@ fn alone(node: &Node, keys: &Mapping, together: &[&str], forms: &str, faults: &m
     None
 }
 
-fn function(node: &Node, argument: FilterArgument, filters: &mut FiltersSpec, faults: &mut Faults) -> Option<String> {
-    let name = text(node, "`fn`", faults)?;
+fn function(node: &Node, argument: HelperArgument, filters: &mut FiltersSpec, faults: &mut Faults) -> Option<String> {
+    let name = helper(node, faults)?;
     filters.functions.push((name.clone(), argument));
     Some(name.value)
+}
+
+/// The name of a function that decides on an option.
+pub(super) fn helper(node: &Node, faults: &mut Faults) -> Option<Spanned<String>> {
+    text(node, "`fn`", faults)
 }
 
 const CONDITION_FORMS: &str =
@@ -179,7 +185,7 @@ fn condition(node: &Node, filters: &mut FiltersSpec, faults: &mut Faults) -> Opt
         return None;
     };
     match entry.key.value.as_str() {
-        "fn" => function(&entry.value, FilterArgument::Object, filters, faults).map(Condition::By),
+        "fn" => function(&entry.value, HelperArgument::Filter, filters, faults).map(Condition::By),
         "cel" => expression(&entry.value, filters, faults).map(Condition::Cel),
         "all" => conditions(entry.key.span, &entry.value, "`all`", filters, faults).map(Condition::All),
         "any" => conditions(entry.key.span, &entry.value, "`any`", filters, faults).map(Condition::Any),

@@ -1,15 +1,13 @@
-//! Entries of `handlers` and `timers`.
+//! Entries of `handlers`, and what the entries of all lists have in common.
 
-use std::time::Duration;
-
-use super::environment::{option, option_of};
+use super::environment::option;
 use super::field::field;
 use super::filters::filters;
-use super::keys::{BACKOFF, HANDLER, INITIAL_DELAY, TIMER};
+use super::keys::{BACKOFF, HANDLER};
 use super::reader::{Faults, boolean, choice, count, duration, mapping, missing, sequence, text};
 use crate::diagnostic::{Code, Diagnostic, Span, listed, wrong_type};
 use crate::model::{Backoff, ErrorsMode};
-use crate::spec::{EntrySpec, HandlerSpec, Mapping, Node, Reading, Scalar, Spanned, TimerSpec};
+use crate::spec::{EntrySpec, HandlerSpec, Mapping, Node, Reading, Scalar, Spanned};
 
 const HANDLER_TYPES: &[&str] = &["create", "update", "delete", "resume", "field", "event"];
 
@@ -17,13 +15,6 @@ pub(super) fn handlers(node: Option<&Node>, faults: &mut Faults) -> Vec<HandlerS
     sequence(node, "`handlers`", faults)
         .iter()
         .filter_map(|node| handler(node, faults))
-        .collect()
-}
-
-pub(super) fn timers(node: Option<&Node>, faults: &mut Faults) -> Vec<TimerSpec> {
-    sequence(node, "`timers`", faults)
-        .iter()
-        .filter_map(|node| timer(node, faults))
         .collect()
 }
 
@@ -40,7 +31,7 @@ fn handler(node: &Node, faults: &mut Faults) -> Option<HandlerSpec> {
         types,
         deleted: option(keys, "deleted", boolean, faults),
         covers_downtime: option(keys, "coversDowntime", boolean, faults),
-        entry: entry(node, keys, "the handler", faults)?,
+        entry: entry(node, keys, "the handler", &["value", "old", "new"], faults)?,
     })
 }
 
@@ -75,30 +66,6 @@ fn handler_types(node: &Node, faults: &mut Faults) -> Vec<Spanned<String>> {
     types
 }
 
-fn timer(node: &Node, faults: &mut Faults) -> Option<TimerSpec> {
-    let keys = mapping(node, &TIMER, faults)?;
-    Some(TimerSpec {
-        interval: option(keys, "interval", interval, faults),
-        idle: option(keys, "idle", duration, faults),
-        sharp: option(keys, "sharp", boolean, faults),
-        initial_delay: option_of(keys, "initialDelay", &INITIAL_DELAY, duration, faults),
-        cancellation_backoff: option(keys, "cancellationBackoff", duration, faults),
-        cancellation_timeout: option(keys, "cancellationTimeout", duration, faults),
-        entry: entry(node, keys, "the timer", faults)?,
-    })
-}
-
-fn interval(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<Duration>> {
-    let interval = duration(node, what, faults)?;
-    if interval.value.is_zero() {
-        let message = format!("{what} must be more than 0");
-        let fault = Diagnostic::error(Code::OutOfRange, interval.span, message);
-        faults.push(fault.help("write how long to wait between two calls: 30s"));
-        return None;
-    }
-    Some(interval)
-}
-
 /// A whole entry may span many lines; its first key is enough to find it.
 fn head(node: &Node) -> Span {
     node.as_mapping()
@@ -106,7 +73,14 @@ fn head(node: &Node) -> Span {
         .map_or(node.span, |entry| entry.key.span)
 }
 
-fn entry(node: &Node, keys: &Mapping, place: &str, faults: &mut Faults) -> Option<EntrySpec> {
+/// `values` names the keys which are criteria of the field.
+pub(super) fn entry(
+    node: &Node,
+    keys: &Mapping,
+    place: &str,
+    values: &[&str],
+    faults: &mut Faults,
+) -> Option<EntrySpec> {
     let function = if let Some(node) = keys.get("fn") {
         text(node, "`fn`", faults)
     } else {
@@ -126,7 +100,7 @@ fn entry(node: &Node, keys: &Mapping, place: &str, faults: &mut Faults) -> Optio
         errors: option(keys, "errors", errors_mode, faults),
         interrupt: option(keys, "interrupt", boolean, faults),
         optional: option(keys, "optional", boolean, faults),
-        filters: filters(keys, faults),
+        filters: filters(keys, values, faults),
         blocking: keys
             .get("blocking")
             .and_then(|node| boolean(node, "`blocking`", faults)),

@@ -1,5 +1,6 @@
 //! YAML text to spec, positions kept.
 
+mod background;
 mod comments;
 mod digest;
 mod edit;
@@ -7,6 +8,7 @@ mod environment;
 mod field;
 mod filters;
 mod handler;
+mod indexes;
 mod keys;
 mod line;
 mod operator;

@@ -1,7 +1,9 @@
 //! Entries of `resources`.
 
+use super::background::{daemons, timers};
 use super::field::{field, fields};
-use super::handler::{handlers, timers};
+use super::handler::handlers;
+use super::indexes::indexes;
 use super::keys::{OTHER_IDENTITIES, OWN_KEYS, RESOURCE};
 use super::reader::{Faults, any_mapping, boolean, choice, mapping, missing, sequence, text, texts};
 use crate::spec::{Mapping, Node, ResourceSpec, SampleSpec, Spanned};
@@ -37,6 +39,8 @@ pub(super) fn resource(node: &Node, faults: &mut Faults) -> Option<ResourceSpec>
             .and_then(|node| choice(node, "`preserveUnknownFields`", &["status", "all", "none"], faults)),
         handlers: handlers(keys.get("handlers"), faults),
         timers: timers(keys.get("timers"), faults),
+        daemons: daemons(keys.get("daemons"), faults),
+        indexes: indexes(keys.get("indexes"), faults),
         memo: name("memo", faults),
         samples: sequence(keys.get("samples"), "`samples`", faults)
             .iter()

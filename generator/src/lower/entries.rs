@@ -1,13 +1,20 @@
-//! Entries of `handlers` and `timers`.
+//! Entries of `handlers`, and what the entries of all lists have in common.
 
 use super::options::plain;
-use super::{Faults, filters, functions, options};
+use super::{Faults, background, filters, functions, options};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{ChangeType, Configured, Handler, HandlerType, Timer};
+use crate::model::{ChangeType, Configured, Daemon, Entry, Handler, HandlerType, Timer};
 use crate::naming;
-use crate::spec::{EntrySpec, HandlerSpec, OptionSpec, ResourceSpec, Spanned, TimerSpec};
+use crate::spec::{EntrySpec, HandlerSpec, OptionSpec, ResourceSpec, Spanned};
 
-pub(super) fn entries(spec: &ResourceSpec, builtin: bool, faults: &mut Faults) -> (Vec<Handler>, Vec<Timer>) {
+/// The entries of a kind, but for its indexes, whose types may be those of other kinds.
+pub(super) struct Entries {
+    pub(super) handlers: Vec<Handler>,
+    pub(super) timers: Vec<Timer>,
+    pub(super) daemons: Vec<Daemon>,
+}
+
+pub(super) fn entries(spec: &ResourceSpec, builtin: bool, faults: &mut Faults) -> Entries {
     let handlers = spec
         .handlers
         .iter()
@@ -16,11 +23,20 @@ pub(super) fn entries(spec: &ResourceSpec, builtin: bool, faults: &mut Faults) -
     let timers = spec
         .timers
         .iter()
-        .map(|timer| self::timer(timer, builtin, faults))
+        .map(|timer| background::timer(timer, builtin, faults))
+        .collect();
+    let daemons = spec
+        .daemons
+        .iter()
+        .map(|daemon| background::daemon(daemon, builtin, faults))
         .collect();
     functions::check_ids(spec, faults);
     functions::warn_of_repetition(spec, faults);
-    (handlers, timers)
+    Entries {
+        handlers,
+        timers,
+        daemons,
+    }
 }
 
 pub(super) fn handler_type(name: &str) -> HandlerType {
@@ -36,9 +52,8 @@ pub(super) fn handler_type(name: &str) -> HandlerType {
 
 fn handlers(spec: &HandlerSpec, builtin: bool, faults: &mut Faults) -> Vec<Handler> {
     let entry = &spec.entry;
-    check_entry(entry, faults);
+    let lowered = self::entry(entry, full_id(entry), faults);
     options::check_handler(spec, faults);
-    let filters = filters::filters(entry, faults);
     let mut handlers = Vec::new();
     for name in &spec.types {
         let handler_type = handler_type(&name.value);
@@ -59,14 +74,8 @@ fn handlers(spec: &HandlerSpec, builtin: bool, faults: &mut Faults) -> Vec<Handl
             plain(option).filter(|_| handler_type == HandlerType::Change(change))
         };
         handlers.push(Handler {
+            entry: lowered.clone(),
             handler_type,
-            function: entry.function.value.clone(),
-            id: id(entry),
-            field: entry.field.as_ref().map(|field| field.value.clone()),
-            limits: options::limits(entry),
-            filters: filters.clone(),
-            enabled: plain(&entry.enabled),
-            param: entry.param.clone(),
             optional: of(ChangeType::Delete, &entry.optional),
             deleted: of(ChangeType::Resume, &spec.deleted),
             covers_downtime: of(ChangeType::Resume, &spec.covers_downtime),
@@ -75,41 +84,25 @@ fn handlers(spec: &HandlerSpec, builtin: bool, faults: &mut Faults) -> Vec<Handl
     handlers
 }
 
-fn timer(spec: &TimerSpec, builtin: bool, faults: &mut Faults) -> Timer {
-    let entry = &spec.entry;
-    check_entry(entry, faults);
-    if spec.interval.is_none() && spec.idle.is_none() {
-        let message = format!("timer `{}` has neither `interval` nor `idle`", entry.function.value);
-        let fault = Diagnostic::error(Code::TimerWithoutClock, entry.function.span, message);
-        faults.push(fault.help("write interval: 60s, or idle: 10m for one call after each pause"));
-    }
-    if builtin && marks_all(entry) {
-        let message = "this timer puts a finalizer on every object of a built-in kind";
-        let fault = Diagnostic::warning(Code::MarksAllObjects, entry.function.span, message);
-        faults.push(fault.help(PICK_OBJECTS));
-    }
-    Timer {
-        function: entry.function.value.clone(),
-        id: id(entry),
-        field: entry.field.as_ref().map(|field| field.value.clone()),
-        interval: plain(&spec.interval),
-        idle: plain(&spec.idle),
-        sharp: plain(&spec.sharp),
-        initial_delay: plain(&spec.initial_delay),
-        limits: options::limits(entry),
-        filters: filters::filters(entry, faults),
-        enabled: plain(&entry.enabled),
-        param: entry.param.clone(),
-        optional: plain(&entry.optional),
-        cancellation_backoff: plain(&spec.cancellation_backoff),
-        cancellation_timeout: plain(&spec.cancellation_timeout),
+/// What all entries have in common.
+pub(super) fn entry(spec: &EntrySpec, full_id: String, faults: &mut Faults) -> Entry {
+    check_entry(spec, faults);
+    Entry {
+        function: spec.function.value.clone(),
+        id: id(spec),
+        full_id,
+        field: spec.field.as_ref().map(|field| field.value.clone()),
+        limits: options::limits(spec),
+        filters: filters::filters(spec, faults),
+        enabled: plain(&spec.enabled),
+        param: spec.param.clone(),
     }
 }
 
-const PICK_OBJECTS: &str = "pick the objects by `labels`, `annotations` or `when`, or set `optional: true`";
+pub(super) const PICK_OBJECTS: &str = "pick the objects by `labels`, `annotations` or `when`, or set `optional: true`";
 
 /// Whether it has a finalizer on every object.
-fn marks_all(entry: &EntrySpec) -> bool {
+pub(super) fn marks_all(entry: &EntrySpec) -> bool {
     let filters = &entry.filters;
     let is_unfiltered =
         filters.labels.is_empty() && filters.annotations.is_empty() && filters.when.is_none() && entry.field.is_none();

@@ -5,7 +5,7 @@ use super::functions::entries;
 use super::operator::{check_key, check_label_value};
 use super::{Faults, cel};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Criterion, FilterArgument, FilterFunction, Filters};
+use crate::model::{Criterion, Filters, Helper, HelperArgument};
 use crate::spec::{CriterionSpec, EntrySpec, ResourceSpec, Spanned};
 
 pub(super) fn filters(entry: &EntrySpec, faults: &mut Faults) -> Filters {
@@ -67,27 +67,35 @@ fn check_values(entry: &EntrySpec, faults: &mut Faults) {
 }
 
 /// The distinct functions in order of first mention; each has one argument, and is no handler.
-pub(super) fn functions(spec: &ResourceSpec, faults: &mut Faults) -> Vec<FilterFunction> {
-    let mut functions: Vec<FilterFunction> = Vec::new();
+pub(super) fn helpers(spec: &ResourceSpec, faults: &mut Faults) -> Vec<Helper> {
+    let mut helpers: Vec<Helper> = Vec::new();
     for (name, argument) in entries(spec).flat_map(|entry| &entry.filters.functions) {
         check_function(name, faults);
         let mut clash = |message: String, help: &str| {
             faults.push(Diagnostic::error(Code::TwoFamilies, name.span, message).help(help));
         };
         if entries(spec).any(|entry| entry.function.value == name.value) {
-            let message = format!("`{}` is a handler and cannot be a filter, too", name.value);
-            clash(message, "handlers act and filters decide: name another function here");
+            let what = match argument {
+                HelperArgument::Filter | HelperArgument::Value => "a filter",
+                HelperArgument::Delay => "a delay",
+            };
+            let message = format!("`{}` is a handler and cannot be {what}, too", name.value);
+            clash(
+                message,
+                "handlers act, filters and delays decide: name another function here",
+            );
             continue;
         }
-        match functions.iter().find(|known| known.name == name.value) {
-            None => functions.push(FilterFunction {
+        match helpers.iter().find(|known| known.name == name.value) {
+            None => helpers.push(Helper {
                 name: name.value.clone(),
                 argument: *argument,
             }),
             Some(known) if known.argument != *argument => {
                 let taken = |argument| match argument {
-                    FilterArgument::Object => "Filter",
-                    FilterArgument::Value => "ValueFilter",
+                    HelperArgument::Filter => "Filter",
+                    HelperArgument::Value => "ValueFilter",
+                    HelperArgument::Delay => "Delay",
                 };
                 let message = format!(
                     "`{}` would get `{}` here and `{}` above",
@@ -97,11 +105,11 @@ pub(super) fn functions(spec: &ResourceSpec, faults: &mut Faults) -> Vec<FilterF
                 );
                 clash(
                     message,
-                    "a function is asked about whole objects, by `when`, or about values: name another one here",
+                    "a function is asked about whole objects, by `when`, about values, or about delays: name another one here",
                 );
             }
             Some(_) => {}
         }
     }
-    functions
+    helpers
 }

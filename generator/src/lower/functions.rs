@@ -1,7 +1,7 @@
 //! The functions behind the entries, and who may share what.
 
 use super::Faults;
-use super::entries::{full_id, handler_type};
+use super::entries::{full_id, handler_type, id};
 use super::results::Results;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{ChangeType, Criterion, Family, Function, HandlerType};
@@ -12,6 +12,16 @@ struct Use<'s> {
     entry: &'s EntrySpec,
     family: Family,
     types: Vec<HandlerType>,
+}
+
+impl Use<'_> {
+    /// As it is stored and logged.
+    fn id(&self) -> String {
+        match self.family {
+            Family::Index => id(self.entry),
+            _ => full_id(self.entry),
+        }
+    }
 }
 
 fn uses(spec: &ResourceSpec) -> Vec<Use<'_>> {
@@ -28,12 +38,15 @@ fn uses(spec: &ResourceSpec) -> Vec<Use<'_>> {
             types,
         }
     });
-    let timers = spec.timers.iter().map(|timer| Use {
-        entry: &timer.entry,
-        family: Family::Timer,
+    let of = |entry, family| Use {
+        entry,
+        family,
         types: Vec::new(),
-    });
-    handlers.chain(timers).collect()
+    };
+    let timers = spec.timers.iter().map(|timer| of(&timer.entry, Family::Timer));
+    let daemons = spec.daemons.iter().map(|daemon| of(&daemon.entry, Family::Daemon));
+    let indexes = spec.indexes.iter().map(|index| of(&index.entry, Family::Index));
+    handlers.chain(timers).chain(daemons).chain(indexes).collect()
 }
 
 /// All entries of a resource, in registration order.
@@ -42,6 +55,8 @@ pub(super) fn entries(spec: &ResourceSpec) -> impl Iterator<Item = &EntrySpec> {
         .iter()
         .map(|handler| &handler.entry)
         .chain(spec.timers.iter().map(|timer| &timer.entry))
+        .chain(spec.daemons.iter().map(|daemon| &daemon.entry))
+        .chain(spec.indexes.iter().map(|index| &index.entry))
 }
 
 /// The distinct functions in order of first mention.
@@ -64,6 +79,7 @@ pub(super) fn functions(spec: &ResourceSpec, results: &Results, faults: &mut Fau
                 change_types,
                 blocking,
                 returns,
+                indexed: None,
             });
             continue;
         };
@@ -116,6 +132,8 @@ fn argument(family: Family) -> &'static str {
         Family::Change => "Change",
         Family::Event => "Event",
         Family::Timer => "Timer",
+        Family::Daemon => "Daemon",
+        Family::Index => "Index",
     }
 }
 
@@ -123,9 +141,9 @@ fn argument(family: Family) -> &'static str {
 pub(super) fn check_ids(spec: &ResourceSpec, faults: &mut Faults) {
     let uses = uses(spec);
     for (index, one) in uses.iter().enumerate() {
-        let id = full_id(one.entry);
+        let id = one.id();
         let span = one.entry.id.as_ref().unwrap_or(&one.entry.function).span;
-        let Some(other) = uses[..index].iter().find(|other| full_id(other.entry) == id) else {
+        let Some(other) = uses[..index].iter().find(|other| other.id() == id) else {
             continue;
         };
         if other.entry.function.value != one.entry.function.value {

@@ -17,7 +17,7 @@ const NEEDED: &[&str] = &["From", "Self"];
 
 pub(super) fn memo(spec: Option<&Spanned<String>>, faults: &mut Faults) -> Option<Memo> {
     let spec = spec?;
-    match path(&spec.value) {
+    match path(&spec.value, "a memo", "Memo") {
         Ok(memo) => Some(memo),
         Err((message, help)) => {
             faults.push(Diagnostic::error(Code::Memo, spec.span, message).help(help));
@@ -26,12 +26,14 @@ pub(super) fn memo(spec: Option<&Spanned<String>>, faults: &mut Faults) -> Optio
     }
 }
 
-fn path(text: &str) -> Result<Memo, (String, String)> {
-    let example = "write a module and a type of it: state::Memo; the module is made once, and then it is yours";
+/// A path of a type of the author's or of another crate's; `what` it is for and a `usual` name are for messages.
+pub(super) fn path(text: &str, what: &str, usual: &str) -> Result<Memo, (String, String)> {
+    let example =
+        format!("write a module and a type of it: state::{usual}; the module is made once, and then it is yours");
     if let Some(foreign) = text.strip_prefix("::") {
         let path: Vec<String> = foreign.split("::").map(str::to_string).collect();
         if path.len() < 2 || !path.iter().all(|name| is_name(name)) {
-            return Err((format!("`{text}` is no path of a Rust type"), example.to_string()));
+            return Err((format!("`{text}` is no path of a Rust type"), example));
         }
         return Ok(Memo {
             path: vec![text.to_string()],
@@ -45,7 +47,7 @@ fn path(text: &str) -> Result<Memo, (String, String)> {
         .map(str::to_string)
         .collect();
     if !path.iter().all(|name| is_name(name)) {
-        return Err((format!("`{text}` is no path of a Rust type"), example.to_string()));
+        return Err((format!("`{text}` is no path of a Rust type"), example));
     }
     let Some((name, modules)) = path.split_last().filter(|(_, modules)| !modules.is_empty()) else {
         return Err((format!("`{text}` names no module"), format!("write state::{text}")));
@@ -66,8 +68,8 @@ fn path(text: &str) -> Result<Memo, (String, String)> {
     }
     if naming::type_name(name) != *name && naming::pascal_case(name) != *name || NEEDED.contains(&name.as_str()) {
         return Err((
-            format!("`{name}` cannot name the type of a memo"),
-            format!("write {}::Memo", modules.join("::")),
+            format!("`{name}` cannot name the type of {what}"),
+            format!("write {}::{usual}", modules.join("::")),
         ));
     }
     Ok(Memo { path, is_own })

@@ -1,5 +1,6 @@
 //! Spec to model, with all checks.
 
+mod background;
 mod builtins;
 mod cel;
 mod conformance;
@@ -8,6 +9,7 @@ mod entries;
 mod filters;
 mod formats;
 mod functions;
+mod indexes;
 mod memos;
 mod operator;
 mod options;
@@ -16,6 +18,7 @@ mod patterns;
 mod re2;
 mod resources;
 mod results;
+mod rust_types;
 mod sample_metadata;
 mod samples;
 mod schema;

@@ -20,7 +20,7 @@ pub(super) fn operator(spec: &OperatorSpec, faults: &mut Faults) -> Option<Opera
     check_name(name, faults);
     let labels = labels(&spec.metadata.labels, true, faults);
     let annotations = self::labels(&spec.metadata.annotations, false, faults);
-    let resources = resources::resources(&spec.resources, faults);
+    let (resources, indexes) = resources::resources(&spec.resources, faults);
     let persistence = settings::persistence(spec, &resources, faults);
     settings::check_room(&spec.settings.persistence, &resources, faults);
     let memo = memos::memo(spec.memo.as_ref(), faults);
@@ -37,6 +37,7 @@ pub(super) fn operator(spec: &OperatorSpec, faults: &mut Faults) -> Option<Opera
         labels,
         annotations,
         resources,
+        indexes,
         persistence: persistence?,
         posting: settings::posting(&spec.settings.posting),
         settings: settings::others(&spec.settings),

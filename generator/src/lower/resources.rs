@@ -1,18 +1,24 @@
 //! Kinds: own and built-in, their names, schemas and entries.
 
+use super::entries::Entries;
 use super::schema::{Lowering, Part, TypeNames, empty_object};
-use super::{Faults, builtins, entries, filters, functions, memos, paths, results, samples};
+use super::{Faults, builtins, entries, filters, functions, indexes, memos, paths, results, samples};
 use crate::diagnostic::{Code, Diagnostic, Span, did_you_mean, listed};
-use crate::model::{Origin, OwnKind, Preserve, Reference, Resource, Schema};
+use crate::model::{IndexMarker, Origin, OwnKind, Preserve, Reference, Resource, Schema};
 use crate::naming;
 use crate::spec::{ResourceSpec, Spanned};
 
-pub(super) fn resources(specs: &[ResourceSpec], faults: &mut Faults) -> Vec<Resource> {
+pub(super) fn resources(specs: &[ResourceSpec], faults: &mut Faults) -> (Vec<Resource>, Vec<IndexMarker>) {
     check_listed_once(specs, faults);
     check_modules(specs, faults);
-    let resources: Vec<Resource> = specs.iter().filter_map(|spec| resource(spec, specs, faults)).collect();
+    let mut resources: Vec<(&ResourceSpec, Resource)> = specs
+        .iter()
+        .filter_map(|spec| Some((spec, resource(spec, specs, faults)?)))
+        .collect();
+    let indexes = indexes::add(&mut resources, faults);
+    let resources: Vec<_> = resources.into_iter().map(|(_, resource)| resource).collect();
     check_shared_names(specs, &resources, faults);
-    resources
+    (resources, indexes)
 }
 
 fn resource(spec: &ResourceSpec, all: &[ResourceSpec], faults: &mut Faults) -> Option<Resource> {
@@ -28,11 +34,15 @@ fn resource(spec: &ResourceSpec, all: &[ResourceSpec], faults: &mut Faults) -> O
         }
         None => (builtin(spec, faults)?, None),
     };
-    let (handlers, timers) = entries::entries(spec, own.is_none(), faults);
+    let Entries {
+        handlers,
+        timers,
+        daemons,
+    } = entries::entries(spec, own.is_none(), faults);
     let mut lowering = Lowering::new(&spec.types, &mut names, faults);
     let results = results::results(spec, &mut lowering);
     let functions = functions::functions(spec, &results, faults);
-    let filter_functions = filters::functions(spec, faults);
+    let helpers = filters::helpers(spec, faults);
     let memo = memos::memo(spec.memo.as_ref(), faults);
     let own = own.map(|mut own| {
         results::add_to_status(spec, &results, &mut own.status, faults);
@@ -51,8 +61,10 @@ fn resource(spec: &ResourceSpec, all: &[ResourceSpec], faults: &mut Faults) -> O
         origin,
         handlers,
         timers,
+        daemons,
+        indexes: Vec::new(),
         functions,
-        filter_functions,
+        helpers,
         memo,
         samples,
     })

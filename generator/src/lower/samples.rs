@@ -187,6 +187,7 @@ fn first_handler(spec: &ResourceSpec) -> Option<&EntrySpec> {
         .find(|handler| of_changes(&handler.types))
         .map(|handler| &handler.entry)
         .or_else(|| spec.timers.first().map(|timer| &timer.entry))
+        .or_else(|| spec.daemons.first().map(|daemon| &daemon.entry))
         .or_else(|| functions::entries(spec).next())
 }
 

@@ -114,20 +114,22 @@ impl Condition {
     }
 }
 
-/// The argument of a filter function.
+/// The argument of a function that an option names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FilterArgument {
+pub enum HelperArgument {
     /// `Filter<K>`: the whole object.
-    Object,
+    Filter,
     /// `ValueFilter`: one value.
     Value,
+    /// `Delay<K>`: the whole object, about to be looked after.
+    Delay,
 }
 
-/// A function that the author writes to accept objects or values.
+/// A function that the author writes to decide on an option: whether objects or values are accepted, or how long to wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FilterFunction {
+pub struct Helper {
     /// Its identifier.
     pub name: String,
     /// What it is asked about.
-    pub argument: FilterArgument,
+    pub argument: HelperArgument,
 }

@@ -1,21 +1,21 @@
-//! Handlers, timers and the functions behind them.
+//! Entries of all lists, and the functions behind them.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Backoff, Configured, Filters, Optional, Schema, unset};
+use super::{Backoff, Configured, Filters, IndexType, Optional, Schema, unset};
 
-/// An entry of `handlers`, with one type.
+/// What the entries of all lists have.
 #[derive(Clone, Debug)]
-pub struct Handler {
-    /// What it reacts to.
-    pub handler_type: HandlerType,
+pub struct Entry {
     /// The Rust function.
     pub function: String,
-    /// As given to the builder: without the `/<field>` suffix, which the runtime appends.
+    /// As given to the builder.
     pub id: String,
-    /// The path in `field`, key by key; always there for `HandlerType::Change(ChangeType::Field)`.
+    /// As it is stored and logged: with the `/<field>` that the runtime appends, but for indexes.
+    pub full_id: String,
+    /// The path in `field`, key by key; always there for `HandlerType::Change(ChangeType::Field)`, else a filter.
     pub field: Option<Vec<String>>,
     /// Error options.
     pub limits: Limits,
@@ -25,6 +25,31 @@ pub struct Handler {
     pub enabled: Optional<bool>,
     /// What the function gets as `param`.
     pub param: Option<Value>,
+}
+
+impl Entry {
+    pub(super) fn needed_variables(&self) -> impl Iterator<Item = &str> {
+        let enabled = self.enabled.as_ref().and_then(Configured::needed);
+        enabled
+            .into_iter()
+            .chain(self.limits.needed_variables())
+            .chain(self.filters.needed_variables())
+    }
+
+    /// Whether it is registered, as long as nobody sets a variable.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        unset(&self.enabled) != Some(false)
+    }
+}
+
+/// An entry of `handlers`, with one type.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// What all entries have.
+    pub entry: Entry,
+    /// What it reacts to.
+    pub handler_type: HandlerType,
     /// On delete handlers: no finalizer is set for it.
     pub optional: Optional<bool>,
     /// On resume handlers: also objects that are being deleted.
@@ -34,22 +59,14 @@ pub struct Handler {
 }
 
 impl Handler {
-    /// The environment variables that must be set.
-    #[must_use]
-    pub fn needed_variables(&self) -> Vec<&str> {
-        let flags = [&self.enabled, &self.optional, &self.deleted, &self.covers_downtime];
-        let flags = flags.into_iter().flatten().filter_map(Configured::needed);
-        flags
-            .chain(self.limits.needed_variables())
-            .chain(self.filters.needed_variables())
-            .collect()
+    pub(super) fn needed_variables(&self) -> impl Iterator<Item = &str> {
+        let flags = [&self.optional, &self.deleted, &self.covers_downtime];
+        needed(flags).chain(self.entry.needed_variables())
     }
+}
 
-    /// Whether it is registered, as long as nobody sets a variable.
-    #[must_use]
-    pub fn is_enabled(&self) -> bool {
-        unset(&self.enabled) != Some(false)
-    }
+fn needed<'o, T: 'o>(options: impl IntoIterator<Item = &'o Optional<T>>) -> impl Iterator<Item = &'o str> {
+    options.into_iter().flatten().filter_map(Configured::needed)
 }
 
 /// The decorator that a handler stands for.
@@ -79,61 +96,138 @@ pub enum ChangeType {
 /// An entry of `timers`.
 #[derive(Clone, Debug)]
 pub struct Timer {
-    /// The Rust function.
-    pub function: String,
-    /// The id.
-    pub id: String,
-    /// As in handlers: a filter here.
-    pub field: Option<Vec<String>>,
+    /// What all entries have.
+    pub entry: Entry,
     /// Time between two calls.
     pub interval: Optional<Duration>,
     /// How long the object must have been left alone.
     pub idle: Optional<Duration>,
     /// Aligned to the start of the last call, not to its end.
     pub sharp: Optional<bool>,
-    /// Before the first call.
-    pub initial_delay: Optional<Duration>,
-    /// Error options.
-    pub limits: Limits,
-    /// Which objects it is for.
-    pub filters: Filters,
-    /// False: it is not registered.
-    pub enabled: Optional<bool>,
-    /// What the function gets as `param`.
-    pub param: Option<Value>,
-    /// No finalizer is set for it.
-    pub optional: Optional<bool>,
-    /// How long a running call may go on after it was told to end, before it is interrupted.
-    pub cancellation_backoff: Optional<Duration>,
-    /// How long the deletion waits for an interrupted call.
-    pub cancellation_timeout: Optional<Duration>,
+    /// What a permanent error means.
+    pub on_permanent: Optional<OnPermanent>,
+    /// How it lives with its objects.
+    pub life: Life,
 }
 
 impl Timer {
-    /// The environment variables that must be set.
-    #[must_use]
-    pub fn needed_variables(&self) -> Vec<&str> {
-        let flags = [&self.enabled, &self.optional, &self.sharp];
+    pub(super) fn needed_variables(&self) -> impl Iterator<Item = &str> {
+        needed([&self.interval, &self.idle])
+            .chain(needed([&self.sharp]))
+            .chain(needed([&self.on_permanent]))
+            .chain(self.life.needed_variables())
+            .chain(self.entry.needed_variables())
+    }
+}
+
+/// An entry of `daemons`.
+#[derive(Clone, Debug)]
+pub struct Daemon {
+    /// What all entries have.
+    pub entry: Entry,
+    /// Whether it is started again once it has ended.
+    pub restart: Optional<Restart>,
+    /// How it lives with its objects.
+    pub life: Life,
+}
+
+impl Daemon {
+    pub(super) fn needed_variables(&self) -> impl Iterator<Item = &str> {
+        needed([&self.restart])
+            .chain(self.life.needed_variables())
+            .chain(self.entry.needed_variables())
+    }
+}
+
+/// When daemons and timers begin, and how they end.
+#[derive(Clone, Debug, Default)]
+pub struct Life {
+    /// Before the first call.
+    pub initial_delay: Option<InitialDelay>,
+    /// No finalizer is set for it.
+    pub optional: Optional<bool>,
+    /// How long it may go on after it was told to end, before it is interrupted.
+    pub cancellation_backoff: Optional<Duration>,
+    /// How long the deletion waits once it was interrupted.
+    pub cancellation_timeout: Optional<Duration>,
+    /// How often the log tells that it is still ending.
+    pub cancellation_polling: Optional<Duration>,
+}
+
+impl Life {
+    fn needed_variables(&self) -> impl Iterator<Item = &str> {
+        let delay = match &self.initial_delay {
+            Some(InitialDelay::Fixed(delay) | InitialDelay::UpTo(delay)) => delay.needed(),
+            Some(InitialDelay::By(_)) | None => None,
+        };
         let times = [
-            &self.interval,
-            &self.idle,
-            &self.initial_delay,
             &self.cancellation_backoff,
             &self.cancellation_timeout,
+            &self.cancellation_polling,
         ];
-        let flags = flags.into_iter().flatten().filter_map(Configured::needed);
-        flags
-            .chain(times.into_iter().flatten().filter_map(Configured::needed))
-            .chain(self.limits.needed_variables())
-            .chain(self.filters.needed_variables())
-            .collect()
+        needed([&self.optional]).chain(delay).chain(needed(times))
     }
 
-    /// Whether it is registered, as long as nobody sets a variable.
+    /// The function that says how long it waits at first.
     #[must_use]
-    pub fn is_enabled(&self) -> bool {
-        unset(&self.enabled) != Some(false)
+    pub fn waits_by(&self) -> Option<&str> {
+        match &self.initial_delay {
+            Some(InitialDelay::By(function)) => Some(function),
+            _ => None,
+        }
     }
+
+    /// The longest that it may wait at first, as long as nobody sets a variable; nothing if a function decides.
+    #[must_use]
+    pub fn longest_delay(&self) -> Option<Duration> {
+        match &self.initial_delay {
+            Some(InitialDelay::Fixed(delay) | InitialDelay::UpTo(delay)) => delay.unset().copied(),
+            Some(InitialDelay::By(_)) => None,
+            None => Some(Duration::ZERO),
+        }
+    }
+}
+
+/// `initialDelay`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InitialDelay {
+    /// This long.
+    Fixed(Configured<Duration>),
+    /// At random, at most this long.
+    UpTo(Configured<Duration>),
+    /// As long as this function of the author's says.
+    By(String),
+}
+
+/// `onPermanent`: what a permanent error means for a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnPermanent {
+    /// It goes on with the next interval.
+    Continue,
+    /// It ends for its object.
+    Stop,
+}
+
+/// `restart`: whether a daemon that has ended is started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// No.
+    Never,
+    /// If it has failed for good.
+    OnFailure,
+    /// In any case.
+    Always,
+}
+
+/// An entry of `indexes`.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// What all entries have.
+    pub entry: Entry,
+    /// The type of the keys.
+    pub key: IndexType,
+    /// The type of the values.
+    pub value: IndexType,
 }
 
 /// `retries`, `timeout`, `backoff`, `errors`, `interrupt`.
@@ -187,6 +281,10 @@ pub enum Family {
     Event,
     /// `Timer<K>`.
     Timer,
+    /// `Daemon<K>`.
+    Daemon,
+    /// `Index<K>`.
+    Index,
 }
 
 /// A function that the author writes.
@@ -202,4 +300,6 @@ pub struct Function {
     pub blocking: bool,
     /// What it returns besides errors, an object or any other shape; its `Shape::Object` has a type name.
     pub returns: Option<Schema>,
+    /// The types of the keys and of the values of an index.
+    pub indexed: Option<(IndexType, IndexType)>,
 }

@@ -6,19 +6,24 @@
 mod configured;
 mod filters;
 mod handler;
+mod indexes;
 mod openapi;
 mod schema;
 mod settings;
 
 pub use configured::{Backoff, Configured, Optional, unset};
-pub use filters::{Condition, Criterion, FilterArgument, FilterFunction, Filters};
-pub use handler::{ChangeType, ErrorsMode, Family, Function, Handler, HandlerType, Limits, Timer};
-pub use schema::{Field, Fields, ObjectSchema, Presence, Scalar, Schema, Shape};
+pub use filters::{Condition, Criterion, Filters, Helper, HelperArgument};
+pub use handler::{
+    ChangeType, Daemon, Entry, ErrorsMode, Family, Function, Handler, HandlerType, Index, InitialDelay, Life, Limits,
+    OnPermanent, Restart, Timer,
+};
+pub use indexes::{IndexMarker, IndexType, TypePart};
+pub use schema::{Field, Fields, ObjectSchema, Presence, Scalar, Schema, SchemaTypes, Shape};
 pub use settings::{
     DiffBaseStorage, Execution, Former, Networking, Persistence, Posting, ProgressStorage, Queueing, Settings,
 };
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -38,6 +43,8 @@ pub struct Operator {
     pub annotations: BTreeMap<String, String>,
     /// In the order of the spec.
     pub resources: Vec<Resource>,
+    /// What the `indexes` of all kinds feed, in the order of the spec.
+    pub indexes: Vec<IndexMarker>,
     /// Where state is kept on the objects.
     pub persistence: Persistence,
     /// What is posted as Kubernetes events.
@@ -52,6 +59,14 @@ pub struct Operator {
     pub deploy: Deploy,
     /// How the crate reaches the runtime library.
     pub runtime: RuntimeSource,
+}
+
+impl Operator {
+    /// The environment variables that must be set.
+    #[must_use]
+    pub fn needed_variables(&self) -> BTreeSet<&str> {
+        self.resources.iter().flat_map(Resource::needed_variables).collect()
+    }
 }
 
 /// `peering`: until peering is served, it shapes manifests only.
@@ -108,14 +123,62 @@ pub struct Resource {
     pub handlers: Vec<Handler>,
     /// In registration order.
     pub timers: Vec<Timer>,
+    /// In registration order.
+    pub daemons: Vec<Daemon>,
+    /// In registration order.
+    pub indexes: Vec<Index>,
     /// The distinct functions behind the entries above, in order of first mention: one stub and one adaptor each.
     pub functions: Vec<Function>,
-    /// The distinct functions in their filters, likewise.
-    pub filter_functions: Vec<FilterFunction>,
+    /// The distinct functions in their options, likewise.
+    pub helpers: Vec<Helper>,
     /// The type of the notes on each object.
     pub memo: Option<Memo>,
     /// Objects for `try`, the seeded test and `deploy/samples`; never empty for own kinds.
     pub samples: Vec<Sample>,
+}
+
+impl Resource {
+    /// What all entries have in common, in registration order.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let handlers = self.handlers.iter().map(|handler| &handler.entry);
+        handlers
+            .chain(self.timers.iter().map(|timer| &timer.entry))
+            .chain(self.daemons.iter().map(|daemon| &daemon.entry))
+            .chain(self.indexes.iter().map(|index| &index.entry))
+    }
+
+    /// The entries of a function.
+    pub fn entries_of(&self, function: &str) -> impl Iterator<Item = &Entry> {
+        self.entries().filter(move |entry| entry.function == function)
+    }
+
+    /// The timers and daemons: who and how.
+    pub fn lives(&self) -> impl Iterator<Item = (&Entry, &Life)> {
+        let timers = self.timers.iter().map(|timer| (&timer.entry, &timer.life));
+        timers.chain(self.daemons.iter().map(|daemon| (&daemon.entry, &daemon.life)))
+    }
+
+    fn needed_variables(&self) -> impl Iterator<Item = &str> {
+        let handlers = self.handlers.iter().flat_map(Handler::needed_variables);
+        handlers
+            .chain(self.timers.iter().flat_map(Timer::needed_variables))
+            .chain(self.daemons.iter().flat_map(Daemon::needed_variables))
+            .chain(self.indexes.iter().flat_map(|index| index.entry.needed_variables()))
+    }
+
+    /// The structs and enums that are generated for its schemas.
+    #[must_use]
+    pub fn schema_types(&self) -> SchemaTypes {
+        let mut types = SchemaTypes::default();
+        if let Origin::Own(own) = &self.origin {
+            own.spec.collect_types(&mut types);
+            own.status.collect_types(&mut types);
+        }
+        for returns in self.functions.iter().filter_map(|function| function.returns.as_ref()) {
+            returns.collect_types(&mut types);
+        }
+        types
+    }
 }
 
 /// What names a kind to the API.

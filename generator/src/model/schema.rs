@@ -1,5 +1,7 @@
 //! Schemas: one tree serves both the CRD and the Rust types.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 /// A value's schema.
@@ -16,6 +18,31 @@ pub struct Schema {
     /// All other CRD keywords, as they go into the output: limits, `format`, `pattern`, `enum`, `x-kubernetes-…`, `example`;
     /// `type` only beside `Shape::Any`.
     pub keywords: Map<String, Value>,
+}
+
+/// The names of generated types.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SchemaTypes {
+    /// Of objects.
+    pub structs: BTreeSet<String>,
+    /// Of strings of a closed set.
+    pub enums: BTreeSet<String>,
+}
+
+impl Schema {
+    pub(super) fn collect_types(&self, types: &mut SchemaTypes) {
+        match &self.shape {
+            Shape::Enum { type_name, .. } => {
+                types.enums.insert(type_name.clone());
+            }
+            Shape::Object(object) => {
+                types.structs.insert(object.type_name.clone());
+                object.fields.iter().for_each(|field| field.schema.collect_types(types));
+            }
+            Shape::List(items) | Shape::Map(items) => items.collect_types(types),
+            Shape::Scalar(_) | Shape::Any | Shape::Raw(_) | Shape::Known { .. } => {}
+        }
+    }
 }
 
 /// The shapes that differ in Rust.

@@ -87,6 +87,7 @@ const RESERVED_MODULES: &[&str] = &[
     "generated",
     "handlers",
     "hours",
+    "indexes",
     "kopf_runtime",
     "kopf_testserver",
     "kube",

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::types;
-use crate::model::{ChangeType, ErrorsMode, Family, FilterArgument, FilterFunction, Function, Origin, Resource, unset};
+use crate::model::{
+    ChangeType, ErrorsMode, Family, Function, Helper, HelperArgument, Origin, Resource, Restart, unset,
+};
 
 /// The doc comment.
 pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
@@ -15,6 +17,8 @@ pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
         ),
         Family::Event => format!("Runs for each watch event of a `{kind}`."),
         Family::Timer => format!("Runs {} for each `{kind}`.", rhythm(resource, function)),
+        Family::Daemon => format!("Runs beside each `{kind}` for as long as that is there."),
+        Family::Index => format!("Says what {} of each `{kind}`.", holds(resource, function)),
     };
     let mut rest = Vec::new();
     if let (Origin::Own(own), Some(returns)) = (&resource.origin, &function.returns) {
@@ -23,8 +27,10 @@ pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
             None => rest.push("The result is stored in the status.".to_owned()),
         }
     }
-    if function.family != Family::Event {
-        rest.push(errors(resource, function).to_owned());
+    match function.family {
+        Family::Event => {}
+        Family::Index => rest.push(index_errors(resource, function).to_owned()),
+        _ => rest.push(errors(resource, function).to_owned()),
     }
     let mut lines = vec![when];
     if !rest.is_empty() {
@@ -35,32 +41,87 @@ pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
             "A deletion waits for a running call, by a finalizer, unless the spec says `optional: true`.".to_owned(),
         );
     }
+    if function.family == Family::Daemon {
+        lines.push(restarts(resource, function).to_owned());
+        if holds_up(resource, function) {
+            lines.push(
+                "A deletion waits for its end, by a finalizer, unless the spec says `optional: true`.".to_owned(),
+            );
+        }
+        lines.push("`live` is the object as it is now; all else is as it was when the attempt began.".to_owned());
+    }
     if function.family == Family::Change {
         lines.push("`retry` and `status` tell what was done before.".to_owned());
     }
     lines
 }
 
-/// Whether objects get a finalizer for a timer of this function.
+/// Whether objects get a finalizer for a timer or a daemon of this function.
 fn holds_up(resource: &Resource, function: &Function) -> bool {
-    let mut timers = resource.timers.iter().filter(|timer| timer.function == function.name);
-    timers.any(|timer| unset(&timer.optional) != Some(true))
+    let mut lives = resource.lives().filter(|(entry, _)| entry.function == function.name);
+    lives.any(|(_, life)| unset(&life.optional) != Some(true))
 }
 
-/// The doc comment of a filter.
-pub(super) fn about_filter(resource: &Resource, function: &FilterFunction) -> Vec<String> {
-    let handlers = resource.handlers.iter().map(|entry| (&entry.function, &entry.filters));
-    let timers = resource.timers.iter().map(|entry| (&entry.function, &entry.filters));
-    let mut users: Vec<String> = handlers
-        .chain(timers)
-        .filter(|(_, filters)| filters.functions().contains(&function.name.as_str()))
-        .map(|(user, _)| user.clone())
+fn restarts(resource: &Resource, function: &Function) -> &'static str {
+    let mut daemons = resource.daemons.iter();
+    let daemon = daemons.find(|daemon| daemon.entry.function == function.name);
+    match daemon.and_then(|daemon| unset(&daemon.restart)) {
+        None | Some(Restart::Never) => "Once it has returned, it is not called again for this object.",
+        Some(Restart::OnFailure) => "It is called again when it has failed for good, but not when it has returned.",
+        Some(Restart::Always) => "It is called again whenever it has ended.",
+    }
+}
+
+fn holds(resource: &Resource, function: &Function) -> String {
+    let ids: Vec<String> = resource
+        .entries_of(&function.name)
+        .map(|entry| entry.id.clone())
+        .collect();
+    let ids = ticked(&ids).replace(" or ", " and ");
+    if ids.contains(" and ") {
+        format!("the indexes {ids} hold")
+    } else {
+        format!("the index {ids} holds")
+    }
+}
+
+fn index_errors(resource: &Resource, function: &Function) -> &'static str {
+    let mut entries = resource.entries_of(&function.name);
+    match entries.next().and_then(|entry| unset(&entry.limits.errors)) {
+        None | Some(ErrorsMode::Ignored) => {
+            "It is called for each new state. Errors leave what was there; `Temporary` and `Permanent` take it out."
+        }
+        Some(ErrorsMode::Temporary) => {
+            "It is called for each new state. Errors take the object out and are retried; `Permanent` ends the attempts."
+        }
+        Some(ErrorsMode::Permanent) => {
+            "It is called for each new state. Errors take the object out for good; `Temporary` is retried."
+        }
+    }
+}
+
+/// The doc comment of a function that an option names.
+pub(super) fn about_helper(resource: &Resource, function: &Helper) -> Vec<String> {
+    let name = function.name.as_str();
+    let filtered = resource
+        .entries()
+        .filter(|entry| entry.filters.functions().contains(&name));
+    let delayed = resource.lives().filter(|(_, life)| life.waits_by() == Some(name));
+    let mut users: Vec<String> = filtered
+        .chain(delayed.map(|(entry, _)| entry))
+        .map(|entry| entry.function.clone())
         .collect();
     users.dedup();
     let users = ticked(&users).replace(" or ", ", ");
     let what = match function.argument {
-        FilterArgument::Object => format!("Decides whether a `{}` is for", resource.reference.kind),
-        FilterArgument::Value => "Decides whether a value is right for".to_owned(),
+        HelperArgument::Delay => {
+            return vec![format!(
+                "Says how long to wait before {users} for a `{}`.",
+                resource.reference.kind
+            )];
+        }
+        HelperArgument::Filter => format!("Decides whether a `{}` is for", resource.reference.kind),
+        HelperArgument::Value => "Decides whether a value is right for".to_owned(),
     };
     vec![
         format!("{what} {users}."),
@@ -87,12 +148,9 @@ fn occasions(resource: &Resource, function: &Function) -> String {
 
 /// The paths that field handlers of a function watch.
 pub(super) fn fields(resource: &Resource, function: &Function) -> Vec<String> {
-    let own = resource
-        .handlers
-        .iter()
-        .filter(|handler| handler.function == function.name);
-    let mut fields: Vec<String> = own
-        .filter_map(|handler| handler.field.as_ref())
+    let mut fields: Vec<String> = resource
+        .entries_of(&function.name)
+        .filter_map(|entry| entry.field.as_ref())
         .map(|field| field.join("."))
         .collect();
     fields.dedup();
@@ -108,7 +166,10 @@ fn ticked(names: &[String]) -> String {
 }
 
 fn rhythm(resource: &Resource, function: &Function) -> String {
-    let mut timers = resource.timers.iter().filter(|timer| timer.function == function.name);
+    let mut timers = resource
+        .timers
+        .iter()
+        .filter(|timer| timer.entry.function == function.name);
     let (Some(timer), None) = (timers.next(), timers.next()) else {
         return "again and again".to_owned();
     };
@@ -141,17 +202,8 @@ fn in_words(duration: Duration) -> String {
 }
 
 fn errors(resource: &Resource, function: &Function) -> &'static str {
-    let handlers = resource
-        .handlers
-        .iter()
-        .filter(|handler| handler.function == function.name)
-        .map(|handler| &handler.limits);
-    let timers = resource
-        .timers
-        .iter()
-        .filter(|timer| timer.function == function.name)
-        .map(|timer| &timer.limits);
-    match handlers.chain(timers).next().and_then(|limits| unset(&limits.errors)) {
+    let mut entries = resource.entries_of(&function.name);
+    match entries.next().and_then(|entry| unset(&entry.limits.errors)) {
         None | Some(ErrorsMode::Temporary) => "Any error is retried; `Permanent` ends the attempts.",
         Some(ErrorsMode::Permanent) => "Any error ends the attempts; `Temporary` is retried.",
         Some(ErrorsMode::Ignored) => "Errors are logged and count as success; `Temporary` is retried.",

@@ -66,30 +66,27 @@ fn first_result(resource: &Resource, object: &Value) -> Option<String> {
         types::result_place(own, returns).map(str::to_owned)
     };
     let is_created = |handler: &&Handler| {
-        handler.handler_type == HandlerType::Change(ChangeType::Create)
-            && handler.is_enabled()
-            && is_for(&handler.filters, handler.field.as_deref(), &[object])
+        handler.handler_type == HandlerType::Change(ChangeType::Create) && is_for(&handler.entry, &[object])
     };
     let is_soon = |timer: &&Timer| {
-        unset(&timer.idle).max(unset(&timer.initial_delay)).unwrap_or_default() <= PATIENCE
-            && timer.is_enabled()
-            && is_for(&timer.filters, timer.field.as_deref(), &[object])
+        let delay = timer.life.longest_delay();
+        delay.is_some_and(|delay| unset(&timer.idle).unwrap_or_default().max(delay) <= PATIENCE)
+            && is_for(&timer.entry, &[object])
     };
     let handlers = resource.handlers.iter().filter(is_created);
     let timers = resource.timers.iter().filter(is_soon);
     handlers
-        .map(|handler| handler.function.as_str())
-        .chain(timers.map(|timer| timer.function.as_str()))
+        .map(|handler| handler.entry.function.as_str())
+        .chain(timers.map(|timer| timer.entry.function.as_str()))
         .find_map(returns)
 }
 
 /// Whether any handler of changes is for the object as it is or as it was.
 fn is_watched(resource: &Resource, sides: &[&Value]) -> bool {
-    resource.handlers.iter().any(|handler| {
-        matches!(handler.handler_type, HandlerType::Change(_))
-            && handler.is_enabled()
-            && is_for(&handler.filters, handler.field.as_deref(), sides)
-    })
+    resource
+        .handlers
+        .iter()
+        .any(|handler| matches!(handler.handler_type, HandlerType::Change(_)) && is_for(&handler.entry, sides))
 }
 
 /// What the operator compares of an object: neither status nor the system's metadata nor its own annotations.

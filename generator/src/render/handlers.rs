@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::scope::Scope;
-use super::stubs::{filter_stub, stub};
+use super::stubs::{helper_stub, stub};
 use super::types;
 use crate::fileset::{Class, File, FileSet, Part};
 use crate::model::{Operator, Resource};
@@ -70,8 +70,8 @@ fn module(operator: &Operator, resource: &Resource) -> File {
     for function in &resource.functions {
         add(&function.name, &|scope| stub(operator, resource, function, scope));
     }
-    for function in &resource.filter_functions {
-        add(&function.name, &|scope| filter_stub(resource, function, scope));
+    for function in &resource.helpers {
+        add(&function.name, &|scope| helper_stub(resource, function, scope));
     }
     let uses = whole
         .uses()

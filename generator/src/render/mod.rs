@@ -4,6 +4,7 @@ mod about;
 mod docs;
 mod expectation;
 mod handlers;
+mod indexes;
 mod lints;
 mod manifests;
 mod memos;
@@ -37,6 +38,7 @@ pub fn render(operator: &Operator) -> FileSet {
             &owner(resource),
         );
     }
+    indexes::render(operator, &mut files);
     handlers::render(operator, &mut files);
     memos::render(operator, &mut files);
     operator_test::render(operator, &mut files);

@@ -10,7 +10,7 @@ use super::owner;
 use super::yaml::{Yaml, documents, map};
 use crate::fileset::{Class, FileSet};
 use crate::matching;
-use crate::model::{Handler, Operator, Resource, Timer};
+use crate::model::{Operator, Resource};
 use crate::rustfmt::{WIDTH, version_order};
 use crate::template::fill;
 
@@ -96,12 +96,7 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
 }
 
 fn needed(operator: &Operator) -> Option<String> {
-    let handlers = operator.resources.iter().flat_map(|resource| &resource.handlers);
-    let timers = operator.resources.iter().flat_map(|resource| &resource.timers);
-    let names: BTreeSet<&str> = handlers
-        .flat_map(Handler::needed_variables)
-        .chain(timers.flat_map(Timer::needed_variables))
-        .collect();
+    let names = operator.needed_variables();
     let names: Vec<_> = names.into_iter().collect();
     (!names.is_empty()).then(|| names.join(", "))
 }

@@ -7,21 +7,20 @@ use serde_json::{Number, Value};
 use super::registry::literal;
 use super::scope::Scope;
 use crate::model::{
-    Backoff, ChangeType, Condition, Configured, Criterion, ErrorsMode, Filters, Handler, HandlerType, Limits, Optional,
-    Timer,
+    Backoff, ChangeType, Condition, Configured, Criterion, Daemon, Entry, ErrorsMode, Filters, Handler, HandlerType,
+    Index, InitialDelay, Life, Limits, OnPermanent, Optional, Restart, Timer,
 };
 
 /// The options of a change or raw-event handler.
 pub(super) fn of_handler(handler: &Handler, scope: &mut Scope) -> Vec<String> {
     let mut options = Options::new(scope);
-    options.configured("enabled", &handler.enabled, flag);
-    options.param(handler.param.as_ref());
-    options.limits(&handler.limits);
+    options.begin(&handler.entry);
+    options.limits(&handler.entry.limits);
     // A field handler has its field as an argument.
     if handler.handler_type != HandlerType::Change(ChangeType::Field) {
-        options.field(handler.field.as_deref());
+        options.field(handler.entry.field.as_deref());
     }
-    options.filters(&handler.filters);
+    options.filters(&handler.entry.filters);
     options.configured("optional", &handler.optional, flag);
     options.configured("deleted", &handler.deleted, flag);
     options.configured("covers_downtime", &handler.covers_downtime, flag);
@@ -31,18 +30,46 @@ pub(super) fn of_handler(handler: &Handler, scope: &mut Scope) -> Vec<String> {
 /// The options of a timer.
 pub(super) fn of_timer(timer: &Timer, scope: &mut Scope) -> Vec<String> {
     let mut options = Options::new(scope);
-    options.configured("enabled", &timer.enabled, flag);
-    options.param(timer.param.as_ref());
+    options.begin(&timer.entry);
     options.configured("interval", &timer.interval, time);
     options.configured("idle", &timer.idle, time);
     options.configured("sharp", &timer.sharp, flag);
-    options.configured("initial_delay", &timer.initial_delay, time);
-    options.limits(&timer.limits);
-    options.field(timer.field.as_deref());
-    options.filters(&timer.filters);
-    options.configured("optional", &timer.optional, flag);
-    options.configured("cancellation_backoff", &timer.cancellation_backoff, time);
-    options.configured("cancellation_timeout", &timer.cancellation_timeout, time);
+    options.configured("on_permanent", &timer.on_permanent, |choice, scope| {
+        let choice = match choice {
+            OnPermanent::Continue => "Continue",
+            OnPermanent::Stop => "Stop",
+        };
+        format!("{}::{choice}", scope.runtime("OnPermanent"))
+    });
+    options.beginning(&timer.life);
+    options.usual(&timer.entry);
+    options.end(&timer.life);
+    options.calls
+}
+
+/// The options of a daemon.
+pub(super) fn of_daemon(daemon: &Daemon, scope: &mut Scope) -> Vec<String> {
+    let mut options = Options::new(scope);
+    options.begin(&daemon.entry);
+    options.beginning(&daemon.life);
+    options.configured("restart", &daemon.restart, |choice, scope| {
+        let choice = match choice {
+            Restart::Never => "Never",
+            Restart::OnFailure => "OnFailure",
+            Restart::Always => "Always",
+        };
+        format!("{}::{choice}", scope.runtime("Restart"))
+    });
+    options.usual(&daemon.entry);
+    options.end(&daemon.life);
+    options.calls
+}
+
+/// The options of an index.
+pub(super) fn of_index(index: &Index, scope: &mut Scope) -> Vec<String> {
+    let mut options = Options::new(scope);
+    options.begin(&index.entry);
+    options.usual(&index.entry);
     options.calls
 }
 
@@ -61,6 +88,39 @@ impl<'s> Options<'s> {
 
     fn call(&mut self, method: &str, argument: &str) {
         self.calls.push(format!(".{method}({argument})"));
+    }
+
+    /// What comes first for all entries.
+    fn begin(&mut self, entry: &Entry) {
+        self.configured("enabled", &entry.enabled, flag);
+        self.param(entry.param.as_ref());
+    }
+
+    /// Limits, field and filters.
+    fn usual(&mut self, entry: &Entry) {
+        self.limits(&entry.limits);
+        self.field(entry.field.as_deref());
+        self.filters(&entry.filters);
+    }
+
+    fn beginning(&mut self, life: &Life) {
+        let argument = match &life.initial_delay {
+            None => return,
+            Some(InitialDelay::Fixed(delay)) => configured(delay, time, self.scope),
+            Some(InitialDelay::UpTo(delay)) => {
+                let delay = configured(delay, time, self.scope);
+                format!("{}::up_to({delay})", self.scope.runtime("InitialDelay"))
+            }
+            Some(InitialDelay::By(function)) => format!("{}::by({function})", self.scope.runtime("InitialDelay")),
+        };
+        self.call("initial_delay", &argument);
+    }
+
+    fn end(&mut self, life: &Life) {
+        self.configured("optional", &life.optional, flag);
+        self.configured("cancellation_backoff", &life.cancellation_backoff, time);
+        self.configured("cancellation_timeout", &life.cancellation_timeout, time);
+        self.configured("cancellation_polling", &life.cancellation_polling, time);
     }
 
     #[expect(clippy::ref_option, reason = "options are asked where they stand")]

@@ -143,13 +143,9 @@ impl Crates {
 }
 
 fn has_conditions(operator: &Operator) -> bool {
-    let handlers = operator.resources.iter().flat_map(|resource| &resource.handlers);
-    let timers = operator.resources.iter().flat_map(|resource| &resource.timers);
-    let filters = handlers
-        .map(|entry| &entry.filters)
-        .chain(timers.map(|entry| &entry.filters));
-    filters
-        .filter_map(|filters| filters.when.as_ref())
+    let entries = operator.resources.iter().flat_map(Resource::entries);
+    entries
+        .filter_map(|entry| entry.filters.when.as_ref())
         .any(Condition::has_cel)
 }
 

@@ -9,9 +9,9 @@ use super::lints::{ALLOW_CONSTANTS, allow_complex_text, allow_constants};
 use super::rust::generated_file;
 use super::scope::Scope;
 use super::settings::settings;
-use super::{memos, options, result, types};
+use super::{indexes, memos, options, result, types};
 use crate::model::{
-    ChangeType, Family, FilterArgument, FilterFunction, Function, Handler, HandlerType, Operator, Resource,
+    ChangeType, Entry, Family, Function, Handler, HandlerType, Helper, HelperArgument, Operator, Resource,
 };
 use crate::rustfmt::{WIDTH, signature, use_line};
 
@@ -40,6 +40,8 @@ pub(super) fn render(operator: &Operator) -> String {
     if !clashes {
         blocks.push("use crate::handlers;".to_owned());
     }
+    let own = (!operator.indexes.is_empty()).then_some(indexes::MODULE);
+    let modules: BTreeSet<&str> = modules.into_iter().chain(own).collect();
     blocks.push(
         modules
             .iter()
@@ -60,16 +62,17 @@ fn taken_names(operator: &Operator) -> BTreeSet<String> {
         .iter()
         .flat_map(|resource| &resource.functions)
         .map(|function| function.name.clone());
-    let filters = operator
+    let helpers = operator
         .resources
         .iter()
-        .flat_map(|resource| &resource.filter_functions)
+        .flat_map(|resource| &resource.helpers)
         .map(|function| function.name.clone());
     let modules = operator.resources.iter().map(|resource| resource.module.clone());
     functions
-        .chain(filters)
+        .chain(helpers)
         .chain(modules)
         .chain(operator.resources.iter().flat_map(types::type_names))
+        .chain(operator.indexes.iter().map(|index| index.type_name.clone()))
         .collect()
 }
 
@@ -83,8 +86,9 @@ impl TypeNames {
     fn of(operator: &Operator) -> Self {
         let mut seen = BTreeSet::new();
         let names = operator.resources.iter().flat_map(types::type_names);
+        let markers = operator.indexes.iter().map(|index| index.type_name.clone());
         Self {
-            ambiguous: names.filter(|name| !seen.insert(name.clone())).collect(),
+            ambiguous: names.chain(markers).filter(|name| !seen.insert(name.clone())).collect(),
             used: BTreeMap::new(),
         }
     }
@@ -145,19 +149,35 @@ impl Registry<'_> {
         for function in &resource.functions {
             text.push_str(&self.adaptor(resource, function, &kind));
         }
-        for function in &resource.filter_functions {
-            text.push_str(&self.filter(resource, function, &kind));
+        for function in &resource.helpers {
+            text.push_str(&self.helper(resource, function, &kind));
         }
         let mut calls = Vec::new();
         for handler in &resource.handlers {
             calls.push(self.handler(resource, handler));
         }
         for timer in &resource.timers {
-            let arguments = vec![literal(&timer.id), self.reference(resource, &timer.function)];
             calls.push(Call {
                 method: "timer",
-                arguments,
+                arguments: self.named(resource, &timer.entry),
                 options: options::of_timer(timer, &mut self.scope),
+            });
+        }
+        for daemon in &resource.daemons {
+            calls.push(Call {
+                method: "daemon",
+                arguments: self.named(resource, &daemon.entry),
+                options: options::of_daemon(daemon, &mut self.scope),
+            });
+        }
+        for index in &resource.indexes {
+            let marker = operator.indexes.iter().find(|marker| marker.id == index.entry.id);
+            let marker = marker.map_or("", |marker| &marker.type_name);
+            let marker = self.types.name(indexes::MODULE, marker);
+            calls.push(Call {
+                method: "index",
+                arguments: vec![marker, self.reference(resource, &index.entry.function)],
+                options: options::of_index(index, &mut self.scope),
             });
         }
         let scope = &mut self.scope;
@@ -171,14 +191,24 @@ impl Registry<'_> {
         allowed + &text
     }
 
-    /// The same for a function that decides.
-    fn filter(&mut self, resource: &Resource, function: &FilterFunction, kind: &str) -> String {
-        let argument = match function.argument {
-            FilterArgument::Object => format!("{}<{kind}>", self.scope.runtime("Filter")),
-            FilterArgument::Value => self.scope.runtime("ValueFilter"),
+    /// The id and the function.
+    fn named(&mut self, resource: &Resource, entry: &Entry) -> Vec<String> {
+        vec![literal(&entry.id), self.reference(resource, &entry.function)]
+    }
+
+    /// The same for a function that decides on an option.
+    fn helper(&mut self, resource: &Resource, function: &Helper, kind: &str) -> String {
+        let (argument, output) = match function.argument {
+            HelperArgument::Filter => (format!("{}<{kind}>", self.scope.runtime("Filter")), "bool".to_owned()),
+            HelperArgument::Value => (self.scope.runtime("ValueFilter"), "bool".to_owned()),
+            HelperArgument::Delay => (
+                format!("{}<{kind}>", self.scope.runtime("Delay")),
+                self.scope.name("std::time", "Duration"),
+            ),
         };
         let (name, module) = (&function.name, &resource.module);
-        let head = signature(4, &format!("fn {name}"), &format!("args: {argument}"), "-> bool");
+        let (argument, output) = (format!("args: {argument}"), format!("-> {output}"));
+        let head = signature(4, &format!("fn {name}"), &argument, &output);
         format!("{head}\n        {}::{module}::{name}(args)\n    }}\n", self.handlers)
     }
 
@@ -191,6 +221,15 @@ impl Registry<'_> {
             .returns
             .as_ref()
             .map(|returns| format!("<{}>", result::type_name(returns, &mut |name| types.name(module, name))));
+        let returns = match &function.indexed {
+            Some((key, value)) => {
+                let entries = self.scope.runtime("Entries");
+                let key = key.rust(|module, name| self.types.name(module, name));
+                let value = value.rust(|module, name| self.types.name(module, name));
+                Some(format!("<{entries}<{key}, {value}>>"))
+            }
+            None => returns,
+        };
         let (keyword, wait) = if function.blocking {
             ("fn", "")
         } else {
@@ -225,11 +264,11 @@ impl Registry<'_> {
     }
 
     fn handler(&mut self, resource: &Resource, handler: &Handler) -> Call {
-        let mut arguments = vec![literal(&handler.id)];
+        let mut arguments = self.named(resource, &handler.entry);
         if handler.handler_type == HandlerType::Change(ChangeType::Field) {
-            arguments.extend(handler.field.as_deref().map(options::field_path));
+            let field = handler.entry.field.as_deref().map(options::field_path);
+            arguments.splice(1..1, field);
         }
-        arguments.push(self.reference(resource, &handler.function));
         Call {
             method: method(handler.handler_type),
             arguments,
@@ -308,6 +347,8 @@ pub(super) fn family_name(family: Family) -> &'static str {
         Family::Change => "Change",
         Family::Event => "Event",
         Family::Timer => "Timer",
+        Family::Daemon => "Daemon",
+        Family::Index => "Index",
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::about::{about, about_filter, fields};
+use super::about::{about, about_helper, fields};
 use super::lints::allow_complex_text;
 use super::memos;
 use super::registry::family_name;
 use super::result::{Expression, first_value, type_name};
 use super::scope::Scope;
-use crate::model::{ChangeType, Family, FilterArgument, FilterFunction, Function, Limits, Operator, Resource};
+use crate::model::{ChangeType, Family, Function, Helper, HelperArgument, Operator, Resource};
 use crate::rustfmt::{CALL_WIDTH, PATTERN_REST, PATTERN_WIDTH, WIDTH, signature};
 
 /// A handler that logs and returns success.
@@ -29,20 +29,22 @@ pub(super) fn stub(operator: &Operator, resource: &Resource, function: &Function
     let head = format!("{keyword} {}", function.name);
     let output = format!("-> {output}");
     text.push_str(&signature(0, &head, &argument(&family, &bindings, &kind), &output));
-    let value = match &function.returns {
-        Some(returns) => first_value(returns, &function.name, 4, &mut |name| scope.own(&module, name)),
-        None => Expression::Plain("()".to_owned()),
+    let value = match (&function.returns, &function.indexed) {
+        (Some(returns), _) => first_value(returns, &function.name, 4, &mut |name| scope.own(&module, name)),
+        (None, Some(_)) => Expression::Plain(format!("{}::none()", scope.runtime("Entries"))),
+        (None, None) => Expression::Plain("()".to_owned()),
     };
-    write!(text, "\n{log}    // TODO: {}\n{}\n}}", to_do(function), value.as_ok()).expect("a String takes all");
+    let work = work(function, &resource.reference.kind, scope);
+    write!(text, "\n{log}{work}{}\n}}", value.as_ok()).expect("a String takes all");
     text
 }
 
-/// A filter that takes everything, or a value filter that takes whatever is there.
-pub(super) fn filter_stub(resource: &Resource, function: &FilterFunction, scope: &mut Scope) -> String {
-    let mut text = doc_comment(&about_filter(resource, function));
+/// A filter that takes everything, a value filter that takes whatever is there, or a delay of none.
+pub(super) fn helper_stub(resource: &Resource, function: &Helper, scope: &mut Scope) -> String {
+    let mut text = doc_comment(&about_helper(resource, function));
     let head = format!("pub fn {}", function.name);
     match function.argument {
-        FilterArgument::Object => {
+        HelperArgument::Filter => {
             let kind = scope.own(&format!("crate::generated::{}", resource.module), &resource.type_name);
             let filter = scope.runtime("Filter");
             let argument = argument(&filter, &["name", "spec"], &kind);
@@ -54,7 +56,19 @@ pub(super) fn filter_stub(resource: &Resource, function: &FilterFunction, scope:
                 "\n{log}    // TODO: decide by `spec`, `labels` and the like.\n    true\n}}"
             )
         }
-        FilterArgument::Value => {
+        HelperArgument::Delay => {
+            let kind = scope.own(&format!("crate::generated::{}", resource.module), &resource.type_name);
+            let (delay, duration) = (scope.runtime("Delay"), scope.name("std::time", "Duration"));
+            let argument = argument(&delay, &["name", "spec"], &kind);
+            text.push_str(&signature(0, &head, &argument, &format!("-> {duration}")));
+            let log = log_call("Delaying {name}: {spec:?}", None).unwrap_or_default();
+            let log = log.replace("::info!", "::trace!");
+            write!(
+                text,
+                "\n{log}    // TODO: decide by `spec`, `labels` and the like.\n    {duration}::ZERO\n}}"
+            )
+        }
+        HelperArgument::Value => {
             let filter = scope.runtime("ValueFilter");
             let argument = format!("{filter} {{ value, .. }}: {filter}");
             text.push_str(&signature(0, &head, &argument, "-> bool"));
@@ -160,6 +174,8 @@ fn log_of(function: &Function) -> (Vec<&'static str>, &'static str, Option<&'sta
             Some("event[\"type\"]"),
         ),
         (Family::Timer, _) => (vec!["name"], "Checking KIND {name}", None),
+        (Family::Daemon, _) => (vec!["name", "stopped"], "Looking after KIND {name}", None),
+        (Family::Index, _) => (vec!["name"], "Indexing KIND {name}", None),
     }
 }
 
@@ -177,22 +193,14 @@ fn reason(function: &Function) -> &'static str {
 
 /// The arguments that the options of a function's entries are about, and their share of the message.
 fn options_of(operator: &Operator, resource: &Resource, function: &Function) -> Vec<(&'static str, &'static str)> {
-    let handlers = resource
-        .handlers
-        .iter()
-        .filter(|handler| handler.function == function.name)
-        .map(|handler| (&handler.limits, &handler.param));
-    let timers = resource
-        .timers
-        .iter()
-        .filter(|timer| timer.function == function.name)
-        .map(|timer| (&timer.limits, &timer.param));
-    let entries: Vec<(&Limits, _)> = handlers.chain(timers).collect();
     let mut options = Vec::new();
-    if entries.iter().any(|(limits, _)| limits.retries.is_some()) {
+    if resource
+        .entries_of(&function.name)
+        .any(|entry| entry.limits.retries.is_some())
+    {
         options.push(("retry", ", retry {retry}"));
     }
-    if entries.iter().any(|(_, param)| param.is_some()) {
+    if resource.entries_of(&function.name).any(|entry| entry.param.is_some()) {
         options.push(("param", ", param {param}"));
     }
     if memos::type_name(operator, resource).is_some() {
@@ -249,14 +257,35 @@ fn escaped(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}").escape_debug().to_string()
 }
 
-fn to_do(function: &Function) -> &'static str {
-    match (function.family, function.change_types.as_slice()) {
+/// What is left to the author, with the code around it.
+fn work(function: &Function, kind: &str, scope: &mut Scope) -> String {
+    let to_do = match (function.family, function.change_types.as_slice()) {
+        (Family::Daemon, _) => return watch(function, kind, scope),
         (Family::Change, [ChangeType::Delete]) => "undo what the other handlers did.",
         (Family::Change, [ChangeType::Field]) => "act on the new value.",
         (Family::Change, _) => "make the world match `spec`.",
         (Family::Event, _) => "act on what was observed.",
         (Family::Timer, _) => "look at the world and act on it.",
-    }
+        (Family::Index, _) => match &function.indexed {
+            Some((key, _)) if key.is_unit() => "say what to keep, such as `Entries::flat(value)`.",
+            _ => "say what to find under which key, such as `Entries::one(key, value)`.",
+        },
+    };
+    format!("    // TODO: {to_do}\n")
+}
+
+/// A loop that ends when the daemon is to end, and that waits in between.
+fn watch(function: &Function, kind: &str, scope: &mut Scope) -> String {
+    let pause = format!("{}(60)", scope.runtime("secs"));
+    let wait = if function.blocking {
+        format!("block_for({pause})")
+    } else {
+        format!("wait_for({pause}).await")
+    };
+    format!(
+        "    while !stopped.{wait} {{\n        // TODO: look at the world and act on it; `live.spec()` is the newest.\n    \
+         }}\n    tracing::info!(\"Stopping beside {kind} {{name}}\");\n"
+    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Entries of `handlers` and `timers`.
+//! Entries of all lists.
 
 use std::time::Duration;
 
@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::field::FieldSpec;
 use super::tree::Spanned;
 use crate::diagnostic::Span;
-use crate::model::{Backoff, Condition, Configured, Criterion, ErrorsMode, FilterArgument};
+use crate::model::{
+    Backoff, Condition, Configured, Criterion, ErrorsMode, HelperArgument, InitialDelay, OnPermanent, Restart,
+};
 
 /// Keys and texts with their places.
 pub(crate) type TextMap = Vec<(Spanned<String>, Spanned<String>)>;
@@ -66,7 +68,7 @@ pub(crate) struct FiltersSpec {
     /// `when`.
     pub(crate) when: Option<Spanned<Condition>>,
     /// The functions in all of them, in order of mention.
-    pub(crate) functions: Vec<(Spanned<String>, FilterArgument)>,
+    pub(crate) functions: Vec<(Spanned<String>, HelperArgument)>,
     /// The CEL expressions in `when`, with the place of their first character if they stand in the file as they are.
     pub(crate) expressions: Vec<(Spanned<String>, Option<usize>)>,
 }
@@ -104,12 +106,54 @@ pub(crate) struct TimerSpec {
     pub(crate) idle: OptionSpec<Duration>,
     /// `sharp`.
     pub(crate) sharp: OptionSpec<bool>,
+    /// `onPermanent`.
+    pub(crate) on_permanent: OptionSpec<OnPermanent>,
+    /// When it begins and how it ends.
+    pub(crate) life: LifeSpec,
+    /// The rest.
+    pub(crate) entry: EntrySpec,
+}
+
+/// An entry of `daemons`.
+#[derive(Clone, Debug)]
+pub(crate) struct DaemonSpec {
+    /// `restart`.
+    pub(crate) restart: OptionSpec<Restart>,
+    /// When it begins and how it ends.
+    pub(crate) life: LifeSpec,
+    /// The rest.
+    pub(crate) entry: EntrySpec,
+}
+
+/// What daemons and timers have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct LifeSpec {
     /// `initialDelay`.
-    pub(crate) initial_delay: OptionSpec<Duration>,
+    pub(crate) initial_delay: Option<Spanned<InitialDelay>>,
     /// `cancellationBackoff`.
     pub(crate) cancellation_backoff: OptionSpec<Duration>,
     /// `cancellationTimeout`.
     pub(crate) cancellation_timeout: OptionSpec<Duration>,
+    /// `cancellationPolling`, which only daemons have.
+    pub(crate) cancellation_polling: OptionSpec<Duration>,
+}
+
+/// An entry of `indexes`.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexSpec {
+    /// `key`.
+    pub(crate) key: Option<RustTypeSpec>,
+    /// `value`.
+    pub(crate) value: Option<RustTypeSpec>,
     /// The rest.
     pub(crate) entry: EntrySpec,
+}
+
+/// A Rust type as text.
+#[derive(Clone, Debug)]
+pub(crate) struct RustTypeSpec {
+    /// The text.
+    pub(crate) text: Spanned<String>,
+    /// Where its first character stands if it stands in the file as it is.
+    pub(crate) verbatim: Option<usize>,
 }

@@ -9,7 +9,10 @@ mod settings;
 mod tree;
 
 pub(crate) use field::{FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, OptionValue, TypeExpr, TypeForm};
-pub(crate) use handler::{CriterionSpec, EntrySpec, FiltersSpec, HandlerSpec, OptionSpec, TextMap, TimerSpec};
+pub(crate) use handler::{
+    CriterionSpec, DaemonSpec, EntrySpec, FiltersSpec, HandlerSpec, IndexSpec, LifeSpec, OptionSpec, RustTypeSpec,
+    TextMap, TimerSpec,
+};
 pub(crate) use operator::{Deploy, Metadata, OperatorSpec, Peering, PeeringSpec, Priority};
 pub(crate) use resource::{ResourceSpec, SampleSpec};
 pub(crate) use scalar::Reading;

@@ -1,7 +1,7 @@
 //! Entries of `resources`.
 
 use super::field::{FieldSpec, NamedField};
-use super::handler::{HandlerSpec, TimerSpec};
+use super::handler::{DaemonSpec, HandlerSpec, IndexSpec, TimerSpec};
 use super::tree::{Node, Spanned};
 
 /// A watched kind.
@@ -39,6 +39,10 @@ pub(crate) struct ResourceSpec {
     pub(crate) handlers: Vec<HandlerSpec>,
     /// `timers`.
     pub(crate) timers: Vec<TimerSpec>,
+    /// `daemons`.
+    pub(crate) daemons: Vec<DaemonSpec>,
+    /// `indexes`.
+    pub(crate) indexes: Vec<IndexSpec>,
     /// `memo`.
     pub(crate) memo: Option<Spanned<String>>,
     /// `samples`.

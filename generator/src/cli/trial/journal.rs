@@ -1,7 +1,7 @@
 //! What has happened so far, as the operator's log tells it: which handler said what, how often each was called, and
 //! what has failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kopf_gen::model::{Operator, Resource};
 
@@ -26,6 +26,8 @@ type Call = (ObjectName, String);
 pub(super) struct Journal<'a> {
     operator: &'a Operator,
     calls: BTreeMap<Call, usize>,
+    /// The daemons that have begun and not ended.
+    running: BTreeSet<Call>,
     /// What has not recovered from its last failure.
     retried: BTreeMap<Call, String>,
     failures: Vec<String>,
@@ -36,6 +38,7 @@ impl<'a> Journal<'a> {
         Self {
             operator,
             calls: BTreeMap::new(),
+            running: BTreeSet::new(),
             retried: BTreeMap::new(),
             failures: Vec::new(),
         }
@@ -54,12 +57,12 @@ impl<'a> Journal<'a> {
                 let call = (object.clone(), id.clone());
                 label = self.label(&call);
                 if is_own {
-                    // The handlers are stubs as generated: each logs one line a call.
-                    *self.calls.entry(call).or_default() += 1;
+                    self.note(call);
                 } else if let Some(outcome) = record.outcome() {
                     outcome.clone_into(&mut text);
                     failure = format!("handler {label} {outcome}");
                     self.retried.remove(&call);
+                    self.running.remove(&call);
                     if record.severity == Severity::Warn {
                         self.retried.insert(call, about(Some(object), &failure));
                     }
@@ -82,6 +85,30 @@ impl<'a> Journal<'a> {
             text,
             tone,
         })
+    }
+
+    /// The handlers are stubs as generated: each logs one line a call, and daemons another one when they end.
+    fn note(&mut self, call: Call) {
+        if self.running.remove(&call) {
+            return;
+        }
+        if self.is_daemon(&call) {
+            self.running.insert(call.clone());
+        }
+        *self.calls.entry(call).or_default() += 1;
+    }
+
+    fn is_daemon(&self, (object, id): &Call) -> bool {
+        let resources = self.operator.resources.iter();
+        resources
+            .filter(|resource| resource.reference.kind == object.kind)
+            .any(|resource| resource.daemons.iter().any(|daemon| daemon.entry.full_id == *id))
+    }
+
+    /// The daemons of an object that have begun and not ended, by their full ids.
+    pub(super) fn running(&self, object: &ObjectName) -> Vec<String> {
+        let of_it = self.running.iter().filter(|(other, _)| other == object);
+        of_it.map(|(_, id)| id.clone()).collect()
     }
 
     /// Notes a failure.
@@ -122,33 +149,22 @@ fn about(object: Option<&ObjectName>, text: &str) -> String {
 /// What all handlers are called on the screen.
 pub(super) fn labels(operator: &Operator) -> impl Iterator<Item = String> {
     let resources = operator.resources.iter();
-    resources.flat_map(|resource| ids(resource).map(|(_, id)| label(resource, &id)))
+    resources.flat_map(|resource| ids(resource).map(|(_, id)| label(resource, id)))
 }
 
 /// What a handler is called on the screen: by its id in the spec, or in full where others of the kind share that.
 pub(super) fn label(resource: &Resource, id: &str) -> String {
     let short = ids(resource)
-        .find(|(_, full)| full == id)
+        .find(|(_, full)| *full == id)
         .map_or(id, |(short, _)| short);
     let is_shared = ids(resource).any(|(other, full)| other == short && full != id);
     if is_shared { id } else { short }.to_owned()
 }
 
 /// The ids of a kind's handlers: in the spec, and in full.
-fn ids(resource: &Resource) -> impl Iterator<Item = (&str, String)> {
-    let handlers = resource.handlers.iter().map(|entry| (&entry.id, &entry.field));
-    let timers = resource.timers.iter().map(|entry| (&entry.id, &entry.field));
-    handlers
-        .chain(timers)
-        .map(|(id, field)| (id.as_str(), full_id(id, field.as_deref())))
-}
-
-/// An id with the field that the runtime appends.
-pub(super) fn full_id(id: &str, field: Option<&[String]>) -> String {
-    match field {
-        Some(field) => format!("{id}/{}", field.join(".")),
-        None => id.to_owned(),
-    }
+fn ids(resource: &Resource) -> impl Iterator<Item = (&str, &str)> {
+    let entries = resource.entries();
+    entries.map(|entry| (entry.id.as_str(), entry.full_id.as_str()))
 }
 
 #[cfg(test)]
@@ -172,6 +188,8 @@ resources:
       - {type: field, fn: resize, field: spec.size}
       - {type: field, fn: note, field: spec.size}
       - {type: field, fn: note, field: spec.color}
+    daemons:
+      - {fn: guard, cancellationTimeout: 5s}
 ";
 
     fn operator() -> Operator {
@@ -221,6 +239,26 @@ resources:
         assert_eq!(journal.calls(&cart, id), 1);
         assert_eq!(journal.all_calls(), 2);
         assert_eq!(journal.failures(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_daemon_runs_from_its_first_line_to_its_second() {
+        let operator = operator();
+        let mut journal = Journal::new(&operator);
+        let cart = ObjectName::of(&json!({"kind": "Cart", "metadata": {"namespace": "default", "name": "c"}}));
+        let own = "minder::handlers::cart";
+        for (text, running, calls) in [
+            ("Looking after Cart c", Some("guard"), 1),
+            ("Stopping beside Cart c", None, 1),
+            ("Looking after Cart c", Some("guard"), 2),
+        ] {
+            shown(&mut journal, "info", own, Some("guard"), text);
+            assert_eq!(journal.running(&cart).first().map(String::as_str), running, "{text}");
+            assert_eq!(journal.all_calls(), calls, "{text}");
+        }
+        let failed = "Handler guard failed for good: broken";
+        shown(&mut journal, "error", "kopf_runtime::failures", Some("guard"), failed);
+        assert_eq!(journal.running(&cart), Vec::<String>::new());
     }
 
     #[test]

@@ -80,11 +80,10 @@ fn is_behind(last_handled: &str, object: &Value) -> bool {
 
 /// Whether any handler of changes is for this object, so that the operator keeps state on it.
 fn expects_change_handlers(resource: &Resource, object: &Value) -> bool {
-    resource.handlers.iter().any(|handler| {
-        matches!(handler.handler_type, HandlerType::Change(_))
-            && handler.is_enabled()
-            && is_for(&handler.filters, handler.field.as_deref(), &[object])
-    })
+    resource
+        .handlers
+        .iter()
+        .any(|handler| matches!(handler.handler_type, HandlerType::Change(_)) && is_for(&handler.entry, &[object]))
 }
 
 /// The finalizers that hold an object up besides the operator's own.

@@ -7,12 +7,12 @@ use kopf_gen::model::{Reference, Resource as Kind, Sample};
 use kopf_testserver::{Resource, Server, Status};
 use serde_json::{Value, json};
 
-use super::journal::{Journal, full_id, label};
+use super::journal::{Journal, label};
 use super::record::ObjectName;
 use super::screen::{Tone, blank, duration};
 use super::settling::{self, Standing, standing};
 use super::stage::{Gone, Stage};
-use super::waiting::{Expected, expected};
+use super::waiting::{self, Expected};
 use super::{events, flow};
 
 /// How long one step may take.
@@ -67,7 +67,7 @@ impl<'a, 's> Subject<'a, 's> {
             for patch in &self.sample.then {
                 self.edit(patch).await?;
             }
-            self.timers().await?;
+            self.background().await?;
             if !keep {
                 self.delete().await?;
             }
@@ -185,34 +185,36 @@ impl<'a, 's> Subject<'a, 's> {
         self.status = status;
     }
 
-    /// Waits for the calls of timers, within reason.
-    async fn timers(&mut self) -> Result<(), Gone> {
+    /// Waits for the calls of timers, daemons and indexes, within reason.
+    async fn background(&mut self) -> Result<(), Gone> {
         let object = self.object().unwrap_or_default();
-        let enabled = self.kind.timers.iter().filter(|timer| timer.is_enabled());
-        let matching = enabled.filter_map(|timer| {
-            let is_for_it = is_for(&timer.filters, timer.field.as_deref(), &[&object]);
-            is_for_it.then(|| (full_id(&timer.id, timer.field.as_deref()), expected(timer)))
-        });
-        let timers: Vec<(String, Expected)> = matching.collect();
-        let Some(limit) = timers.iter().map(|(_, expected)| expected.within).max() else {
+        let awaited: Vec<(&str, &str, Expected)> = waiting::all(self.kind)
+            .filter(|(_, entry, _)| is_for(entry, &[&object]))
+            .map(|(list, entry, expected)| (list, entry.full_id.as_str(), expected))
+            .collect();
+        let name = self.name.clone();
+        let are_called = |_: &Server, journal: &Journal<'_>| {
+            let mut awaited = awaited.iter();
+            awaited.all(|(_, id, expected)| journal.calls(&name, id) >= expected.calls)
+        };
+        // Most daemons and indexes are called as soon as the object is there.
+        let are_done = are_called(self.stage.server, &self.stage.journal);
+        let has_note = awaited.iter().any(|(_, _, expected)| expected.note.is_some());
+        let limit = awaited.iter().map(|(_, _, expected)| expected.within).max();
+        let (Some(limit), true) = (limit, has_note || !are_done) else {
             return Ok(());
         };
-        let name = self.name.clone();
-        self.stage.step("timers", "");
-        let are_called = |_: &Server, journal: &Journal<'_>| {
-            let mut timers = timers.iter();
-            timers.all(|(id, expected)| journal.calls(&name, id) >= expected.calls)
-        };
+        self.stage.step(&lists(&awaited), "");
         self.stage.wait(limit, are_called).await?;
         self.stage.wait(LAG, |_, _| false).await?;
         self.stage.end_step();
-        for (id, expected) in &timers {
+        for (list, id, expected) in &awaited {
             let label = label(self.kind, id);
             let (calls, wanted) = (self.stage.journal.calls(&name, id), expected.calls);
             if calls < wanted {
                 let limit = duration(limit);
                 self.fault(&format!(
-                    "timer {label} was called {calls} instead of {wanted} times in {limit}"
+                    "{list} {label} was called {calls} instead of {wanted} times in {limit}"
                 ));
             }
             if let Some(note) = &expected.note {
@@ -242,6 +244,9 @@ impl<'a, 's> Subject<'a, 's> {
         self.stage.end_step();
         let Some(object) = self.object() else {
             self.stage.screen.row("object", "is gone", Tone::Plain);
+            for id in self.stage.journal.running(&self.name) {
+                self.fault(&format!("daemon {} goes on without its object", label(self.kind, &id)));
+            }
             return Ok(());
         };
         if let Some(others) = settling::foreign_finalizers(&object, &own) {
@@ -290,6 +295,15 @@ impl<'a, 's> Subject<'a, 's> {
         self.stage.screen.row("failed", text, Tone::Bad);
         self.stage.journal.fail(Some(&self.name), text);
     }
+}
+
+/// The lists that entries are from, in words.
+fn lists(entries: &[(&str, &str, Expected)]) -> String {
+    let names = [("timer", "timers"), ("daemon", "daemons"), ("index", "indexes")];
+    let names = names
+        .iter()
+        .filter(|(one, _)| entries.iter().any(|(list, _, _)| list == one));
+    names.map(|(_, many)| *many).collect::<Vec<_>>().join(" and ")
 }
 
 fn resource(reference: &Reference) -> Resource<'_> {

@@ -32,8 +32,12 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
 
 fn rules(operator: &Operator) -> Vec<Yaml> {
     let mut rules = Vec::new();
-    for resource in operator.resources.iter().filter(|resource| has_handlers(resource)) {
-        rules.extend(of_kind(operator, resource));
+    for resource in &operator.resources {
+        if has_handlers(resource) {
+            rules.extend(of_kind(operator, resource));
+        } else if !resource.indexes.is_empty() {
+            rules.push(of_indexed(resource));
+        }
     }
     if operator.posting.enabled {
         rules.push(rule("", &["events"], &["create"]).comment("Kubernetes events about the objects"));
@@ -44,21 +48,32 @@ fn rules(operator: &Operator) -> Vec<Yaml> {
     rules
 }
 
+/// Whether anything is called that may write to the objects.
 fn has_handlers(resource: &Resource) -> bool {
-    !resource.handlers.is_empty() || !resource.timers.is_empty()
+    !resource.handlers.is_empty() || !resource.timers.is_empty() || !resource.daemons.is_empty()
+}
+
+/// What only indexes look at is never written.
+fn of_indexed(resource: &Resource) -> Yaml {
+    rule(
+        &resource.reference.group,
+        &[&resource.reference.plural],
+        &["get", "list", "watch"],
+    )
+    .comment(format!("{}: {}", resource.reference.kind, functions(resource)))
+}
+
+fn functions(resource: &Resource) -> String {
+    let functions = resource.functions.iter().map(|function| function.name.as_str());
+    functions.collect::<Vec<_>>().join(", ")
 }
 
 fn of_kind(operator: &Operator, resource: &Resource) -> Vec<Yaml> {
     let reference = &resource.reference;
     let (kind, plural) = (&reference.kind, &reference.plural);
-    let functions: Vec<&str> = resource
-        .functions
-        .iter()
-        .map(|function| function.name.as_str())
-        .collect();
     let mut rules = vec![
         rule(&reference.group, &[plural], &["get", "list", "watch", "patch"])
-            .comment(format!("{kind}: {}", functions.join(", "))),
+            .comment(format!("{kind}: {}", functions(resource))),
     ];
     let is_own = matches!(resource.origin, Origin::Own(_));
     if reference.status_subresource && (is_own || keeps_state_in_status(operator)) {

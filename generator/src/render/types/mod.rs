@@ -38,36 +38,9 @@ pub(super) fn render(operator: &Operator, resource: &Resource) -> String {
 
 /// All names that the module defines.
 pub(super) fn type_names(resource: &Resource) -> BTreeSet<String> {
-    let mut names = BTreeSet::from([resource.type_name.clone()]);
-    if let Origin::Own(own) = &resource.origin {
-        collect_names(&own.spec, &mut names);
-        collect_names(&own.status, &mut names);
-    }
-    for returns in resource
-        .functions
-        .iter()
-        .filter_map(|function| function.returns.as_ref())
-    {
-        collect_names(returns, &mut names);
-    }
-    names
-}
-
-fn collect_names(schema: &Schema, names: &mut BTreeSet<String>) {
-    match &schema.shape {
-        Shape::Enum { type_name, .. } => {
-            names.insert(type_name.clone());
-        }
-        Shape::Object(object) => {
-            names.insert(object.type_name.clone());
-            object
-                .fields
-                .iter()
-                .for_each(|field| collect_names(&field.schema, names));
-        }
-        Shape::List(items) | Shape::Map(items) => collect_names(items, names),
-        Shape::Scalar(_) | Shape::Any | Shape::Raw(_) | Shape::Known { .. } => {}
-    }
+    let types = resource.schema_types();
+    let kind = resource.type_name.clone();
+    types.structs.into_iter().chain(types.enums).chain([kind]).collect()
 }
 
 fn builtin(resource: &Resource, memo: &TokenStream, scope: &mut Scope) -> Vec<TokenStream> {

@@ -188,7 +188,7 @@ impl<'a> Types<'a> {
         });
         self.blocks.push(quote! {
             #about
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, #derives)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, #derives)]
             #rename_all
             pub enum #name { #(#variants),* }
         });

@@ -100,7 +100,7 @@ impl BucketSpec {
 }
 
 /// Where the bucket lives; it cannot move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BucketSpecRegion {
     North,
