@@ -246,6 +246,33 @@ pub(crate) fn conclude(
     }
 }
 
+/// The record of a handler that has done its part and waits for its sub-handlers until then; without a time, for as
+/// short as possible. This is no attempt (U-8, *Improve on*).
+///
+/// # Errors
+/// Why it has failed: its own time will be up (E-8).
+pub(crate) fn awaiting(
+    record: &Record,
+    until: Option<Timestamp>,
+    limits: &Limits,
+    now: Timestamp,
+) -> Result<Record, String> {
+    let due = until.unwrap_or(now).max(now);
+    match limits.timeout {
+        Some(timeout) if runtime(record, due) >= timeout => Err(format!(
+            "would time out after {timeout:?}: its sub-handlers have not finished"
+        )),
+        _ => Ok(Record {
+            stopped: None,
+            delayed: until,
+            success: false,
+            failure: false,
+            message: None,
+            ..record.clone()
+        }),
+    }
+}
+
 /// What follows an attempt.
 enum Next {
     Success,

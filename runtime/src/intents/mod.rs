@@ -7,6 +7,7 @@ pub(crate) mod contexts;
 pub(crate) mod criteria;
 pub(crate) mod environment;
 pub(crate) mod essences;
+mod families;
 pub(crate) mod filters;
 pub(crate) mod handlers;
 pub(crate) mod index_stores;

@@ -8,7 +8,7 @@
 //! *Improve on*).
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +17,10 @@ use serde_json::Value;
 
 use super::causes::{Factors, Reason, detect};
 use super::essences::{Essences, View};
+use super::families::family;
+pub(crate) use super::families::settled;
 use super::filters::Asked;
-use super::handlers::Handler;
+use super::handlers::{ChangeKind, Handler};
 use super::memos::Memo;
 use super::selection::{Candidate, Selection};
 pub(crate) use super::settling::{Conclusion, Finished, finish, forgotten, no_room, outgrown};
@@ -96,6 +98,12 @@ pub(crate) struct Step {
     pub(crate) readiness: Readiness,
     /// It is called about the essence of the object, so its record notes which one it has handled.
     pub(crate) notes: bool,
+    /// What it is called as: of a handler that is registered for several reasons, one of them.
+    pub(crate) kind: ChangeKind,
+    /// The index of the handler whose sub-handler it is.
+    pub(crate) parent: Option<usize>,
+    /// It fails if one of its sub-handlers has failed (U-7, *Improve on*).
+    pub(crate) all_must_succeed: bool,
 }
 
 /// What a cycle does.
@@ -110,7 +118,8 @@ pub(crate) struct Plan {
     /// Filters that have failed where no handler takes part that could fail for it, by the handler's id: nobody knows
     /// whether the deletion is to be waited for, so the finalizer stays as it is.
     pub(crate) faults: Vec<(String, String)>,
-    /// In registration order; none while the finalizer is added or removed.
+    /// In registration order; none while the finalizer is added or removed. Those of sub-handlers follow, once their
+    /// parents were called.
     pub(crate) steps: Vec<Step>,
     pub(crate) ground: Ground,
 }
@@ -133,8 +142,16 @@ pub(crate) struct Ground {
     pub(crate) ignored: bool,
     /// The state on the object belongs to another object, and counts as absent (B-028).
     pub(crate) copied: bool,
+    /// What the selection of handlers depends on, for those that join later.
+    pub(super) selection: Selection,
+    /// The ids of all changing handlers.
+    pub(super) registered: Vec<String>,
     /// The ids whose records may be on the object: of all changing handlers, and of their sub-handlers (P-10).
     pub(crate) known: BTreeSet<String>,
+    /// The records of sub-handlers that are on the object.
+    pub(super) family: BTreeMap<String, Record>,
+    /// Those of them whose attempts are as if never made: they take no part any more, and have come to nothing.
+    pub(super) idle: BTreeSet<String>,
     /// The records of handlers that take no part at the moment, but have done something in this cycle already (P-8).
     pub(crate) passive: Vec<(String, Record)>,
 }
@@ -157,12 +174,18 @@ impl Step {
 }
 
 impl Plan {
-    /// The steps to be made in this cycle, in this order; also those that are refused (L-1).
+    /// The steps to be made in this cycle, in this order; also those that are refused (L-1). With a parent, those of
+    /// its sub-handlers (U-5).
     ///
     /// `random` yields a number below its argument.
-    pub(crate) fn pick(&self, lifecycle: &Lifecycle, random: impl FnMut(usize) -> usize) -> Vec<usize> {
+    pub(crate) fn pick(
+        &self,
+        parent: Option<usize>,
+        lifecycle: &Lifecycle,
+        random: impl FnMut(usize) -> usize,
+    ) -> Vec<usize> {
         let due: Vec<usize> = (0..self.steps.len())
-            .filter(|&index| self.steps[index].is_due())
+            .filter(|&index| self.steps[index].parent == parent && self.steps[index].is_due())
             .collect();
         let waiting = |&index: &usize| {
             let Step { id, record, .. } = &self.steps[index];
@@ -209,9 +232,14 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     };
     let deleting = body.deletion_timestamp().is_some();
     let records: Vec<Option<Record>> = handlers.iter().map(|handler| fetch(&handler.id)).collect();
+    let families: Vec<BTreeMap<String, Record>> = records.iter().map(|record| family(record.as_ref(), fetch)).collect();
+    let mut all = records
+        .iter()
+        .flatten()
+        .chain(families.iter().flat_map(BTreeMap::values));
     if !deleting
         && !essences.is_handled()
-        && let Some(note) = records.iter().flatten().find_map(noted_at_creation)
+        && let Some(note) = all.find_map(noted_at_creation)
     {
         essences.pin(note);
     }
@@ -223,8 +251,8 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     };
     let candidates: Vec<Candidate<'_>> = handlers
         .iter()
-        .zip(records)
-        .map(|(handler, record)| Candidate::new(handler, &asked, &essences, record))
+        .zip(records.into_iter().zip(families))
+        .map(|(handler, (record, family))| Candidate::new(handler, &asked, &essences, record, family))
         .collect();
 
     let present = storages.is_held(body);
@@ -265,6 +293,10 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         .filter_map(|candidate| Some((candidate.handler.id.clone(), candidate.fault()?.clone())))
         .collect();
     let known = candidates.iter().flat_map(Candidate::ids).collect();
+    let family = candidates
+        .iter()
+        .flat_map(|candidate| candidate.family.clone())
+        .collect();
     let passive = candidates
         .iter()
         .filter(|candidate| steps.iter().all(|step| step.id != candidate.handler.id))
@@ -291,7 +323,11 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
             lingers: optional && storages.is_held_by_others(body),
             ignored,
             copied,
+            selection,
+            registered: handlers.iter().map(|handler| handler.id.clone()).collect(),
             known,
+            family,
+            idle: BTreeSet::new(),
             passive,
         },
     }
@@ -303,10 +339,10 @@ fn noted_at_creation(record: &Record) -> Option<&Value> {
     record.handled.as_ref().filter(|_| creating && record.finished())
 }
 
-/// The fields that handlers ask for (B-5).
+/// The fields that handlers and their declared sub-handlers ask for (B-5).
 fn asked(handlers: &[Arc<Handler>]) -> Vec<FieldPath> {
-    let asked: BTreeSet<&FieldPath> = handlers.iter().filter_map(|handler| handler.field.as_ref()).collect();
-    asked.into_iter().cloned().collect()
+    let asked: BTreeSet<FieldPath> = handlers.iter().flat_map(|handler| handler.fields()).collect();
+    asked.into_iter().collect()
 }
 
 /// Whether the finalizer is to be changed before anything else (Z-2 to Z-5).
@@ -329,31 +365,14 @@ fn finalizer_step(reason: Reason, needed: bool, present: bool, work: bool) -> Fi
 /// The handlers that take part, in registration order (H-1).
 fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Timestamp) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    for candidate in candidates {
-        let fault = match candidate.takes_part(selection) {
-            Ok(false) => continue,
-            Ok(true) => None,
-            Err(message) => Some(message),
-        };
-        let Handler { id, limits, .. } = candidate.handler.as_ref();
-        let notes = candidate.is_about_essence(selection.reason);
-        let (record, view) = candidate.standing(selection.reason, now);
-        let View { old, new, diff } = view.clone();
-        let readiness = readiness(&record, limits, fault, now);
-        let step = Step {
-            handler: Arc::clone(candidate.handler),
-            id: id.clone(),
-            record,
-            old,
-            new,
-            diff,
-            readiness,
-            notes,
-        };
+    for step in candidates
+        .iter()
+        .filter_map(|candidate| step(candidate, selection, now))
+    {
         // One function under several reasons is called once; the first one registered says how (H-10). But if any of
         // them is about the essence, so is the call: what resuming has done does not make up for a change.
-        match steps.iter_mut().find(|step| step.id == *id) {
-            Some(first) if notes && !first.notes => {
+        match steps.iter_mut().find(|first| first.id == step.id) {
+            Some(first) if step.notes && !first.notes => {
                 *first = Step {
                     handler: Arc::clone(&first.handler),
                     ..step
@@ -364,6 +383,31 @@ fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Timestamp) -> 
         }
     }
     steps
+}
+
+/// What a handler does in the cycle, if it takes part.
+pub(super) fn step(candidate: &Candidate<'_>, selection: Selection, now: Timestamp) -> Option<Step> {
+    let fault = match candidate.takes_part(selection) {
+        Ok(false) => return None,
+        Ok(true) => None,
+        Err(message) => Some(message),
+    };
+    let handler = candidate.handler;
+    let (record, view) = candidate.standing(selection.reason, now);
+    let View { old, new, diff } = view.clone();
+    Some(Step {
+        handler: Arc::clone(handler),
+        id: handler.id.clone(),
+        readiness: readiness(&record, &handler.limits, fault, now),
+        record,
+        old,
+        new,
+        diff,
+        notes: candidate.is_about_essence(selection.reason),
+        kind: handler.kind,
+        parent: None,
+        all_must_succeed: false,
+    })
 }
 
 /// Whether a handler can be called now (P-7, E-9); `fault` says that one of its filters has failed.

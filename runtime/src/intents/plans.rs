@@ -187,6 +187,20 @@ impl Wanted {
 }
 
 impl Handler {
+    /// The fields that it and its declared sub-handlers ask for.
+    pub(crate) fn fields(&self) -> Vec<FieldPath> {
+        fn gather(above: Option<&FieldPath>, own: Option<&FieldPath>, each: &[Each], fields: &mut Vec<FieldPath>) {
+            let field = below(above, own);
+            for Each { template, .. } in each {
+                gather(field.as_ref(), template.field.as_ref(), &template.each, fields);
+            }
+            fields.extend(field);
+        }
+        let mut fields = Vec::new();
+        gather(None, self.field.as_ref(), &self.each, &mut fields);
+        fields
+    }
+
     /// A sub-handler of it, which is of its kind (U-10).
     fn sub(&self, kind: ChangeKind, own: &str, item: Option<Item>, template: &Template) -> Self {
         let Template {
@@ -198,7 +212,6 @@ impl Handler {
             each,
             call,
         } = template.clone();
-        let below = |parent: &FieldPath, field: &FieldPath| FieldPath::from([parent.keys(), field.keys()].concat());
         Self {
             id: format!("{}/{own}", self.id),
             function,
@@ -208,10 +221,7 @@ impl Handler {
                 item,
                 inherits_field: field.is_none(),
             },
-            field: match (&self.field, field) {
-                (Some(parent), Some(field)) => Some(below(parent, &field)),
-                (parent, field) => field.or_else(|| parent.clone()),
-            },
+            field: below(self.field.as_ref(), field.as_ref()),
             filters,
             limits,
             optional: self.optional,
@@ -221,6 +231,14 @@ impl Handler {
             each,
             call,
         }
+    }
+}
+
+/// The field of a sub-handler, in the whole object (U-10).
+fn below(parent: Option<&FieldPath>, own: Option<&FieldPath>) -> Option<FieldPath> {
+    match (parent, own) {
+        (Some(parent), Some(own)) => Some([parent.keys(), own.keys()].concat().into()),
+        (parent, own) => own.or(parent).cloned(),
     }
 }
 

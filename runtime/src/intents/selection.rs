@@ -1,5 +1,6 @@
 //! How a handler stands to an object: whether it takes part in the cycle, and what it is told (H, F).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,11 +16,14 @@ use crate::structs::bodies::Body;
 pub(super) struct Candidate<'a> {
     pub(super) handler: &'a Arc<Handler>,
     pub(super) record: Option<Record>,
+    /// The records of its sub-handlers, at any depth.
+    pub(super) family: BTreeMap<String, Record>,
     /// Whether all criteria hold that are not about the change (F-17).
     prematches: Answer,
     /// The change since the object was handled last (K-8).
     since_handled: Told,
-    /// The change since the handler itself has handled the object, in a cycle that goes on.
+    /// The change since the handler itself has handled the object, in a cycle that goes on; or since a sub-handler of
+    /// it has, to which nothing else shows that there is news.
     since_noted: Option<Told>,
 }
 
@@ -42,6 +46,7 @@ impl Told {
             None => Ok(true),
             // What was there before matters to handlers of changes; to others, a value that is gone is gone (F-7,
             // *Improve on*).
+            Some(_) if handler.origin.inherits_field => Ok(true),
             Some(_) if kind.is_about_changes() || filters.value.is_none() => filters.value([new, old], body),
             Some(_) => filters.value([new], body),
         };
@@ -74,6 +79,7 @@ impl<'a> Candidate<'a> {
         asked: &Asked<'_>,
         essences: &Essences,
         record: Option<Record>,
+        family: BTreeMap<String, Record>,
     ) -> Self {
         let field = handler.field.as_ref();
         let metadata = handler.filters.metadata(asked.body);
@@ -87,8 +93,15 @@ impl<'a> Candidate<'a> {
             ..*asked
         };
         let since_handled = told(whole.clone().reduced(field));
-        let note = record.as_ref().and_then(|record| record.handled.as_ref());
-        let since_noted = note.map(|note| told(essences.since(note, field)));
+        let since = |note| told(essences.since(note, field));
+        let mut since_noted = record.as_ref().and_then(|record| record.handled.as_ref()).map(since);
+        let unfinished = record.as_ref().is_some_and(|record| !record.finished());
+        if unfinished && since_noted.as_ref().unwrap_or(&since_handled).is_empty() {
+            // It was edited back meanwhile, but not for those that have handled the edit.
+            let notes = family.values().filter_map(|record| record.handled.as_ref());
+            let news = notes.map(since).find(|told| !told.is_empty());
+            since_noted = news.or(since_noted);
+        }
         let value = match &since_noted {
             Some(noted) if since_handled.value != Ok(true) && noted.value != Ok(false) => &noted.value,
             _ => &since_handled.value,
@@ -101,6 +114,7 @@ impl<'a> Candidate<'a> {
         Self {
             handler,
             record,
+            family,
             prematches,
             since_handled,
             since_noted,
@@ -178,12 +192,10 @@ impl<'a> Candidate<'a> {
 
     /// The ids under which it may have left records.
     pub(super) fn ids(&self) -> impl Iterator<Item = String> {
-        let subrefs = self
-            .record
-            .as_ref()
-            .and_then(|record| record.subrefs.clone())
-            .unwrap_or_default();
-        std::iter::once(self.handler.id.clone()).chain(subrefs)
+        let subrefs = self.record.iter().flat_map(|record| record.subrefs.iter().flatten());
+        let family = self.family.keys();
+        let all = std::iter::once(&self.handler.id).chain(subrefs).chain(family);
+        all.cloned().collect::<Vec<_>>().into_iter()
     }
 
     /// Whether its record still says something about a cycle of this reason (C-15, C-16).
@@ -214,11 +226,13 @@ impl<'a> Candidate<'a> {
 
     /// What it has done in a cycle of this reason, if that must be known when its filters hold again (P-8).
     ///
-    /// A handler of changes has to know which state it was. Attempts that came to nothing are as if never made.
+    /// A handler of changes has to know which state it was. Attempts that came to nothing are as if never made, unless
+    /// they have called sub-handlers that have come to something.
     pub(super) fn made(&self, reason: Reason) -> Option<&Record> {
         let counts =
-            |record: &&Record| record.handled.is_some() || (record.finished() && !self.handler.kind.is_about_changes());
-        let record = self.record.as_ref().filter(counts)?;
+            |record: &Record| record.handled.is_some() || (record.finished() && !self.handler.kind.is_about_changes());
+        let family = || self.family.values().any(counts);
+        let record = self.record.as_ref().filter(|record| counts(record) || family())?;
         self.is_record_valid(record, reason).then_some(record)
     }
 
@@ -252,6 +266,7 @@ impl<'a> Candidate<'a> {
         if record.finished() {
             let again = Record {
                 handled: record.handled.clone(),
+                subrefs: record.subrefs.clone(),
                 ..fresh()
             };
             return (again, &noted.view);
@@ -261,7 +276,7 @@ impl<'a> Candidate<'a> {
 }
 
 /// What the selection of handlers depends on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Selection {
     pub(super) reason: Reason,
     /// Our finalizer is on the object.

@@ -1,5 +1,6 @@
 //! What is stored after the calls of a cycle (P, R, B, C-11, C-12).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -20,7 +21,8 @@ pub(crate) struct Finished {
     pub(crate) step: usize,
     /// Its record afterwards.
     pub(crate) record: Record,
-    pub(crate) verdict: Verdict,
+    /// What its call came to; `None` if it waits for its sub-handlers.
+    pub(crate) verdict: Option<Verdict>,
     pub(crate) result: Option<Value>,
 }
 
@@ -64,9 +66,11 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
     }
     let unfinished = || {
         let now_of = |(step, record): (&Step, &Option<Record>)| record.clone().unwrap_or_else(|| step.record.clone());
+        // What sub-handlers wait for, their parents wait for.
         plan.steps
             .iter()
             .zip(&records)
+            .filter(|(step, _)| step.parent.is_none())
             .map(now_of)
             .filter(|record| !record.finished())
     };
@@ -147,7 +151,7 @@ pub(crate) fn no_room(plan: &Plan, now: Timestamp) -> Option<String> {
     let body = &plan.ground.body;
     let due = plan.steps.iter().filter(|step| step.is_due()).count();
     let taken = conventions::size(body);
-    if due == 0 || taken < conventions::ANNOTATIONS_LIMIT / 2 {
+    if due == 0 || taken + plan.steps.len() * CALL_SIZE < conventions::ANNOTATIONS_LIMIT / 2 {
         return None;
     }
     let Conclusion { merge, .. } = finish(plan, Vec::new(), &PatchContents::default(), now);
@@ -249,7 +253,6 @@ fn store_records(
         storages,
         essences,
         known,
-        passive,
         ..
     } = &plan.ground;
     let mut additions = Map::new();
@@ -258,56 +261,107 @@ fn store_records(
         storages.progress.purge_all(&mut additions, body);
         storages.diffbase.purge(&mut additions, body);
     }
-    let steps = plan.steps.iter().map(|step| (&step.id, &step.record));
-    let kept: Vec<(&String, &Record)> = steps.chain(passive.iter().map(|(id, record)| (id, record))).collect();
-    let subrefs: Vec<&String> = kept
-        .iter()
-        .flat_map(|(_, record)| record.subrefs.iter().flatten())
-        .collect();
-    let is_kept = |id: &String| kept.iter().any(|(kept, _)| *kept == id) || subrefs.contains(&id);
-    for id in known.iter().filter(|id| !is_kept(id)) {
+    let kept = Kept::of(plan, records, now);
+    for id in known.iter().filter(|id| !kept.ids.contains(id.as_str())) {
         storages.progress.purge(&mut additions, body, id);
     }
     // What is free is for all of them (B-054).
     let free = conventions::ANNOTATIONS_LIMIT.saturating_sub(conventions::size(body));
-    let room = (free / (kept.len() + 1)).saturating_sub(CALL_SIZE);
+    let room = (free / (kept.ids.len() + 1)).saturating_sub(CALL_SIZE);
     let renoted = |note: Option<Value>| match note {
         Some(note) if !own.patch.is_empty() => Some(essences.renoted(&note, &own.patch, room)),
         note => note,
     };
+    let mut store = |id: &str, record: &Record| storages.progress.store(&mut additions, body, id, record);
     let mut stored = Vec::new();
-    for (step, made) in plan.steps.iter().zip(records) {
-        let just_finished = made.as_ref().is_some_and(Record::finished);
-        let mut record = made.unwrap_or_else(|| step.record.clone());
-        record.handled = if just_finished && step.notes {
+    for (step, mut record, is_new) in kept.steps {
+        record.handled = if is_new && record.finished() && step.notes {
             Some(essences.note(&own.after, room))
         } else {
             renoted(record.handled)
         };
-        storages.progress.store(&mut additions, body, &step.id, &record);
+        store(&step.id, &record);
         stored.push((step.id.clone(), record));
     }
-    for (id, record) in passive {
+    // Where the state has moved, what is not written anew is moved as it is.
+    for (id, record) in kept.others {
         let record = Record {
             handled: renoted(record.handled.clone()),
-            ..record.clone()
+            ..record
         };
-        storages.progress.store(&mut additions, body, id, &record);
+        store(id, &record);
     }
-    if storages.has_former_state(body) {
-        // What is not written anew is moved as it is.
-        for id in subrefs {
-            if let Some(record) = storages.progress.fetch(body, id, now) {
-                storages.progress.store(&mut additions, body, id, &record);
-            }
-        }
-        if let Some(base) = essences.base().filter(|_| !storages.diffbase.is_present(body)) {
-            storages.diffbase.store(&mut additions, body, base, essences.asked());
-        }
+    if storages.has_former_state(body)
+        && let Some(base) = essences.base().filter(|_| !storages.diffbase.is_present(body))
+    {
+        storages.diffbase.store(&mut additions, body, base, essences.asked());
     }
     conventions::store_marks(&mut additions, &storages.prefix, body, essences.covered());
     compose(merge, additions);
     stored
+}
+
+/// The records that stay on the object while the cycle goes on.
+struct Kept<'a> {
+    /// Those of the steps, and whether the step was made.
+    steps: Vec<(&'a Step, Record, bool)>,
+    /// Those of handlers that take no part at the moment, and of sub-handlers whose parents were not called.
+    others: BTreeMap<&'a String, Record>,
+    ids: BTreeSet<&'a str>,
+}
+
+impl<'a> Kept<'a> {
+    fn of(plan: &'a Plan, made: Vec<Option<Record>>, now: Timestamp) -> Self {
+        let Ground {
+            passive, family, idle, ..
+        } = &plan.ground;
+        let stands = |(step, made): (&'a Step, Option<Record>)| match made {
+            Some(record) => (step, record, true),
+            None => (step, step.record.clone(), false),
+        };
+        let mut steps: Vec<(&Step, Record, bool)> = plan.steps.iter().zip(made).map(stands).collect();
+        let mut others: BTreeMap<&String, Record> = passive.iter().map(|(id, record)| (id, record.clone())).collect();
+
+        let tops = steps.iter().filter(|(step, ..)| step.parent.is_none());
+        let tops = tops.map(|(_, record, _)| record).chain(others.values());
+        let below: BTreeSet<String> = tops.flat_map(subrefs).cloned().collect();
+        let all = steps.iter().map(|(_, record, _)| record).chain(others.values());
+        let stepping: BTreeSet<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
+        let inner = family.iter().filter(|(id, _)| !stepping.contains(id.as_str()));
+        let all = all.chain(inner.clone().map(|(_, record)| record));
+        let orphans: BTreeSet<String> = all
+            .filter(|record| record.finished())
+            .flat_map(subrefs)
+            .cloned()
+            .collect();
+        // What is above has finished without them: their attempts are as if never made, but not what they have handled.
+        let remains =
+            |id: &str, record: &Record| !orphans.contains(id) || record.finished() || record.handled.is_some();
+        let settled = |id: &str, record: Record| {
+            if orphans.contains(id) {
+                record.settled(now)
+            } else {
+                record
+            }
+        };
+
+        let inner: Vec<(&String, Record)> = inner
+            .filter(|(id, record)| below.contains(*id) && !idle.contains(*id) && remains(id, record))
+            .map(|(id, record)| (id, settled(id, record.clone())))
+            .collect();
+        steps.retain(|(step, record, _)| remains(&step.id, record));
+        for (step, record, _) in &mut steps {
+            *record = settled(&step.id, record.clone());
+        }
+        others.extend(inner);
+        let ids = steps.iter().map(|(step, ..)| step.id.as_str());
+        let ids = ids.chain(others.keys().map(|id| id.as_str())).collect();
+        Self { steps, others, ids }
+    }
+}
+
+fn subrefs(record: &Record) -> impl Iterator<Item = &String> {
+    record.subrefs.iter().flatten()
 }
 
 /// What this cycle itself changes of the essence: no handler needs to be told.

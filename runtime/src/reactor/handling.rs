@@ -1,25 +1,94 @@
-//! The change handlers of a cycle: calling those that are due, storing what came of it.
+//! The change handlers of a cycle: calling those that are due, and then their sub-handlers.
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-use serde_json::{Map, Value};
 use tracing::Span;
 
 use super::inventory::Memory;
 use super::processing::{Next, Object, Processor, TypedSpec, refused_progress};
 use super::throttling::Fault;
-use crate::actions::application::{self, Applied};
-use crate::actions::execution::{self, Defaults, ErrorsMode, Moment, Outcome};
+use crate::actions::application::Applied;
+use crate::actions::execution::{self, Defaults, ErrorsMode, Limits, Moment, Outcome};
 use crate::engines::spans;
 use crate::intents::calling::Subject;
+use crate::intents::filters::Asked;
 use crate::intents::invocation::ChangeCall;
-use crate::intents::planning::{self, Conclusion, Finished, Plan, Step};
+use crate::intents::planning::{self, Finished, Plan, Readiness};
 use crate::intents::plans::Wants;
 use crate::intents::stoppers::Stopped;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
-use crate::structs::patches::{Patch, PatchContents, compose, deliver};
+use crate::structs::patches::{Patch, PatchContents};
+
+/// What was made of a plan.
+pub(super) struct Round {
+    /// With the sub-handlers that have joined.
+    pub(super) plan: Plan,
+    /// What the handlers of raw events want.
+    pub(super) observed: PatchContents,
+    /// In the order of the calls: parents before their sub-handlers.
+    pub(super) attempts: Vec<Attempt>,
+    /// What came of them: sub-handlers before their parents.
+    pub(super) finished: Vec<Finished>,
+}
+
+/// A step that was made.
+pub(super) struct Attempt {
+    pub(super) step: usize,
+    /// What its call came to, whatever its sub-handlers make of that.
+    pub(super) outcome: Outcome,
+    /// What it wants of the object.
+    pub(super) contents: PatchContents,
+}
+
+/// What is to be done next in a round.
+enum Turn {
+    Call(usize),
+    /// All of its sub-handlers that were due were called.
+    Settle(usize),
+}
+
+impl Round {
+    fn new(plan: Plan, observed: PatchContents) -> Self {
+        Self {
+            plan,
+            observed,
+            attempts: Vec::new(),
+            finished: Vec::new(),
+        }
+    }
+
+    /// All that is wanted of the object so far.
+    pub(super) fn contents(&self) -> PatchContents {
+        let mut all = self.observed.clone();
+        for attempt in &self.attempts {
+            all.append(attempt.contents.clone());
+        }
+        all
+    }
+
+    /// Concludes a step that was made, again if it was concluded before.
+    pub(super) fn settle(&mut self, step: usize, processor: &Processor) {
+        let Some(attempt) = self.attempts.iter().find(|attempt| attempt.step == step) else {
+            return;
+        };
+        let moment = Moment::at(processor.environment.clock.now());
+        let outcome = attempt.outcome.clone();
+        let finished = planning::settled(&self.plan, step, outcome, &self.finished, processor.defaults(), moment);
+        let before = self.finished.iter().position(|done| done.step == step);
+        let known = before.map(|index| self.finished.remove(index));
+        if known.is_none_or(|known| known.verdict != finished.verdict) {
+            let id = &self.plan.steps[step].id;
+            processor
+                .span(id, &self.plan.ground.body)
+                .in_scope(|| match &finished.verdict {
+                    Some(verdict) => spans::report(id, verdict, &finished.record),
+                    None => tracing::debug!("Handler {id} waits for its sub-handlers"),
+                });
+        }
+        self.finished.push(finished);
+    }
+}
 
 impl Processor {
     /// Calls the handlers that are due, and stores what came of it.
@@ -29,12 +98,11 @@ impl Processor {
         memory: &mut Memory,
         body: &Body,
         spec: &TypedSpec,
-        plan: &Plan,
+        plan: Plan,
     ) -> Result<Next, Fault> {
-        if let Some(reason) = planning::no_room(plan, self.environment.clock.now()) {
+        if let Some(reason) = planning::no_room(&plan, self.environment.clock.now()) {
             return Err(Fault(reason));
         }
-        let observed = object.observed.take();
         let memo = self.memo(memory);
         let subject = Subject {
             environment: &self.environment,
@@ -44,19 +112,13 @@ impl Processor {
             patch: &Patch::default(),
             abort: &self.environment.abort,
         };
-        let mut made = Vec::new();
-        let mut own = PatchContents::default();
-        for index in plan.pick(&self.environment.settings.execution.lifecycle, fastrand_below) {
-            let mut before = observed.clone();
-            before.append(own.clone());
-            let Some((done, contents)) = self.call(plan, index, subject, Patch::after(before)).await else {
-                // The operator ends: what was not stored is done again by the next one.
-                return Ok(Next::Rest);
-            };
-            own.append(contents.clone());
-            made.push((done, contents));
+        let mut round = Round::new(plan, object.observed.take());
+        if self.call_all(&mut round, subject).await.is_none() {
+            // The operator ends: what was not stored is done again by the next one.
+            return Ok(Next::Rest);
         }
-        let (conclusion, applied) = self.store(object, plan, body, made, observed).await;
+        let (conclusion, applied) = self.store(object, body, &mut round).await;
+        let plan = &round.plan;
         memory.handled_once |= conclusion.fully_handled;
         // While daemons hold the object, the records say it, also to the next operator.
         memory.deletion_done |= conclusion.release_finalizer && !plan.ground.held;
@@ -102,171 +164,120 @@ impl Processor {
         })
     }
 
-    /// Sends what the cycle came to; what is refused is taken apart, so that the progress is stored whatever happens.
-    async fn store(
-        &self,
-        object: &mut Object,
-        plan: &Plan,
-        body: &Body,
-        made: Vec<(Finished, PatchContents)>,
-        observed: PatchContents,
-    ) -> (Conclusion, Applied) {
-        let mut all = observed.clone();
-        for (_, contents) in &made {
-            all.append(contents.clone());
-        }
-        let finished = made.iter().map(|(done, _)| done.clone()).collect();
-        let conclusion = planning::finish(plan, finished, &all, self.environment.clock.now());
-        let contents = PatchContents {
-            merge: conclusion.merge.clone(),
-            functions: all.functions,
-        };
-        let patience = self.patience(object);
-        let applied = application::apply(&self.target(body), body, contents, &patience).await;
-        let wanted = |(done, contents): &(Finished, PatchContents)| !contents.is_empty() || done.result.is_some();
-        if matches!(applied, Applied::Refused(_)) && (!observed.is_empty() || made.iter().any(wanted)) {
-            return self
-                .store_apart(object, plan, body, made, observed, conclusion.undo)
-                .await;
-        }
-        // Where nobody wanted anything, the refusal is nobody's, and what was done stays done.
-        (conclusion, applied)
-    }
-
-    /// Sends what each of the handlers wants by itself, so that only those fail whose wish is refused (E-15), and then
-    /// the progress. `undo` takes back what may have been stored of it together with a part of what was refused.
-    async fn store_apart(
-        &self,
-        object: &mut Object,
-        plan: &Plan,
-        body: &Body,
-        made: Vec<(Finished, PatchContents)>,
-        observed: PatchContents,
-        undo: Map<String, Value>,
-    ) -> (Conclusion, Applied) {
-        let now = self.environment.clock.now();
-        let target = self.target(body);
-        let patience = self.patience(object);
-        let mut latest = None;
-        let mut finished = Vec::new();
-        let mut kept = PatchContents::default();
-        let made = made.into_iter().map(|(done, contents)| (Some(done), contents));
-        for (done, contents) in std::iter::once((None, observed)).chain(made) {
-            let mut wish = contents.clone();
-            if let Some((step, result)) = done.as_ref().and_then(|done| Some((done.step, done.result.clone()?))) {
-                deliver(&mut wish.merge, &plan.steps[step].id, result);
-            }
-            match application::apply(&target, latest.as_ref().unwrap_or(body), wish, &patience).await {
-                Applied::Patched(after) => latest = Some(after),
-                Applied::Nothing => {}
-                Applied::Refused(message) => {
-                    if let Some(done) = done {
-                        finished.push(self.refused(plan, &done, body, &message, now));
-                    } else {
-                        // Handlers of raw events are not retried.
-                        tracing::error!(name = body.name(), "The API server refused the patch: {message}");
-                    }
-                    continue;
-                }
-                applied @ (Applied::Gone | Applied::Interrupted) => {
-                    return (planning::finish(plan, finished, &kept, now), applied);
+    /// Calls the handlers that the lifecycle picks, each of them with the sub-handlers that it picks of those (U-5);
+    /// `None` if the operator ends meanwhile.
+    async fn call_all(&self, round: &mut Round, subject: Subject<'_>) -> Option<()> {
+        let lifecycle = &self.environment.settings.execution.lifecycle;
+        let picked = |plan: &Plan, parent| plan.pick(parent, lifecycle, fastrand_below).into_iter().rev();
+        let mut turns: Vec<Turn> = picked(&round.plan, None).map(Turn::Call).collect();
+        while let Some(turn) = turns.pop() {
+            match turn {
+                Turn::Settle(step) => round.settle(step, self),
+                // What is left of it was bounded by its parents' time, and that is up.
+                Turn::Call(step) if self.bound(&round.plan, step) == Some(Duration::ZERO) => {}
+                Turn::Call(step) => {
+                    let (outcome, contents) = self.call(round, step, subject).await?;
+                    round.attempts.push(Attempt {
+                        step,
+                        outcome,
+                        contents,
+                    });
+                    turns.push(Turn::Settle(step));
+                    turns.extend(picked(&round.plan, Some(step)).map(Turn::Call));
                 }
             }
-            kept.append(contents);
-            finished.extend(done);
         }
-        let mut conclusion = planning::finish(plan, finished, &kept, now);
-        let state = std::mem::replace(&mut conclusion.state, undo);
-        compose(&mut conclusion.state, state);
-        let contents = PatchContents {
-            merge: conclusion.state.clone(),
-            functions: Vec::new(),
-        };
-        let applied = application::apply(&target, body, contents, &patience).await;
-        match (applied, latest) {
-            (Applied::Nothing, Some(latest)) => (conclusion, Applied::Patched(latest)),
-            (applied, latest) => {
-                object.current = latest.or(object.current.take());
-                (conclusion, applied)
-            }
-        }
+        Some(())
     }
 
-    async fn call(
-        &self,
-        plan: &Plan,
-        index: usize,
-        subject: Subject<'_>,
-        patch: Patch,
-    ) -> Option<(Finished, PatchContents)> {
+    /// Calls one handler, and lets its sub-handlers join if it succeeds (U-4).
+    async fn call(&self, round: &mut Round, index: usize, subject: Subject<'_>) -> Option<(Outcome, PatchContents)> {
+        let Subject { body, spec, memo, .. } = subject;
+        let plan = &round.plan;
         let step = &plan.steps[index];
+        match &step.readiness {
+            Readiness::Refused(message) => {
+                let message = message.clone();
+                return Some((Outcome::Permanent { message }, PatchContents::default()));
+            }
+            Readiness::Faulty(message) => {
+                let message = message.clone();
+                return Some((Outcome::Arbitrary { message }, PatchContents::default()));
+            }
+            Readiness::Awake | Readiness::Done | Readiness::Sleeping(_) => {}
+        }
         let handler = &step.handler;
-        let span = self.span(&handler.id, subject.body);
-        let outcome = if let planning::Readiness::Refused(message) = &step.readiness {
-            Outcome::Permanent {
-                message: message.clone(),
-            }
-        } else if let planning::Readiness::Faulty(message) = &step.readiness {
-            Outcome::Arbitrary {
-                message: message.clone(),
-            }
-        } else {
-            let subject = Subject {
-                patch: &patch,
-                ..subject
-            };
-            let extras = (&handler.param, Stopped::default());
-            let arguments = |common| ChangeCall {
-                common,
-                reason: plan.reason,
-                old: step.old.clone(),
-                new: step.new.clone(),
-                diff: step.diff.clone(),
-                wants: Wants::of(&step.id, handler.kind, Vec::new()),
-                item: handler.origin.item.clone(),
-            };
-            subject
-                .call(
-                    &handler.call,
-                    &step.record,
-                    &handler.limits,
-                    extras,
-                    span.clone(),
-                    arguments,
-                )
-                .await?
+        let wants = Wants::of(&step.id, step.kind, plan.failures(index));
+        let patch = Patch::after(round.contents());
+        let arguments = |common| ChangeCall {
+            common,
+            reason: plan.reason,
+            old: step.old.clone(),
+            new: step.new.clone(),
+            diff: step.diff.clone(),
+            wants: wants.clone(),
+            item: handler.origin.item.clone(),
         };
-        let result = outcome.result().cloned();
-        let finished = self.conclude(step, index, outcome, result, self.environment.clock.now());
-        span.in_scope(|| spans::report(&handler.id, &finished.verdict, &finished.record));
-        Some((finished, patch.take()))
+        let subject = Subject {
+            patch: &patch,
+            ..subject
+        };
+        let extras = (&handler.param, Stopped::default());
+        let limits = self.limits(plan, index);
+        let span = self.span(&handler.id, body);
+        let outcome = subject
+            .call(&handler.call, &step.record, &limits, extras, span, arguments)
+            .await?;
+        let asked = Asked {
+            body,
+            spec,
+            memo,
+            view: None,
+        };
+        let outcome = match outcome {
+            Outcome::Success(result) => {
+                let now = self.environment.clock.now();
+                let joined = round.plan.branch(index, &wants, &asked, now);
+                joined.err().unwrap_or(Outcome::Success(result))
+            }
+            failure => failure,
+        };
+        Some((outcome, patch.take()))
     }
 
-    fn conclude(&self, step: &Step, index: usize, outcome: Outcome, result: Option<Value>, now: Timestamp) -> Finished {
-        let defaults = Defaults {
+    /// How long a call may take: a parent's time bounds also those of its sub-handlers (U-8).
+    fn limits(&self, plan: &Plan, index: usize) -> Limits {
+        let step = &plan.steps[index];
+        let limits = step.handler.limits.clone();
+        let Some(bound) = self.bound(plan, index) else {
+            return limits;
+        };
+        let bound = execution::runtime(&step.record, self.environment.clock.now()) + bound;
+        let own = limits.timeout.filter(|_| limits.interrupt);
+        Limits {
+            timeout: Some(own.map_or(bound, |own| own.min(bound))),
+            interrupt: true,
+            ..limits
+        }
+    }
+
+    /// How much time is left for what a step is a part of; `None` for any.
+    fn bound(&self, plan: &Plan, index: usize) -> Option<Duration> {
+        let now = self.environment.clock.now();
+        let left = |index: usize| {
+            let step = &plan.steps[index];
+            let limits = &step.handler.limits;
+            let timeout = limits.timeout.filter(|_| limits.interrupt)?;
+            Some(timeout.saturating_sub(execution::runtime(&step.record, now)))
+        };
+        plan.ancestors(index).filter_map(left).min()
+    }
+
+    fn defaults(&self) -> Defaults {
+        Defaults {
             errors: ErrorsMode::Temporary,
             backoff: self.environment.settings.execution.default_backoff,
-        };
-        let limits = &step.handler.limits;
-        let (record, verdict) = execution::conclude(step.record.clone(), outcome, limits, defaults, Moment::at(now));
-        Finished {
-            step: index,
-            record,
-            verdict,
-            result,
         }
-    }
-
-    /// A handler whose patch was refused has failed, however it saw that itself.
-    fn refused(&self, plan: &Plan, done: &Finished, body: &Body, message: &str, now: Timestamp) -> Finished {
-        let step = &plan.steps[done.step];
-        let outcome = Outcome::Arbitrary {
-            message: format!("the API server refused the patch: {message}"),
-        };
-        let failed = self.conclude(step, done.step, outcome, None, now);
-        self.span(&step.id, body)
-            .in_scope(|| spans::report(&step.id, &failed.verdict, &failed.record));
-        failed
     }
 
     fn span(&self, id: &str, body: &Body) -> Span {

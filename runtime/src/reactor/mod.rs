@@ -14,5 +14,6 @@ mod observing;
 pub(crate) mod processing;
 pub(crate) mod queueing;
 pub(crate) mod running;
+mod storing;
 mod tending;
 mod throttling;

@@ -287,7 +287,7 @@ impl Processor {
         if plan.stealth {
             return Ok(self.send_observed(object, body).await);
         }
-        self.handle(object, memory, body, &spec, &plan).await
+        self.handle(object, memory, body, &spec, plan).await
     }
 
     /// Says why the cycle does what it does, for `--verbose`.

@@ -271,7 +271,7 @@ impl World {
         let plan = self.plan(false);
         let mut own = PatchContents::default();
         let mut finished = Vec::new();
-        for index in plan.pick(&self.lifecycle, |_| 0) {
+        for index in plan.pick(None, &self.lifecycle, |_| 0) {
             let (done, write) = self.call(&plan, index);
             finished.push(done);
             if let Some(Value::Object(write)) = write {
@@ -351,7 +351,7 @@ impl World {
             Finished {
                 step: index,
                 record,
-                verdict,
+                verdict: Some(verdict),
                 result,
             },
             self.writes.get(&step.id).cloned(),
@@ -408,7 +408,7 @@ fn only_due_steps_are_picked() {
     world.lifecycle = Lifecycle::AllAtOnce;
     world.answer("u1", [wait(60)]).answer("u3", [wait(0)]);
     world.edit(x(2)).cycle();
-    assert_eq!(world.plan(false).pick(&Lifecycle::AllAtOnce, |_| 0), [2]);
+    assert_eq!(world.plan(false).pick(None, &Lifecycle::AllAtOnce, |_| 0), [2]);
 }
 
 // A: what raw-event handlers wrote is sent although the finalizer comes first.

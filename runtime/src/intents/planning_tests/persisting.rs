@@ -140,7 +140,10 @@ fn what_waits_under_a_former_name_waits_on_under_the_new_one() {
         "old.example.com/u",
         json!("{\"purpose\":\"update\",\"retries\":1,\"success\":true,\"failure\":false,\"subrefs\":[\"u/a\"]}"),
     );
-    world.annotate("old.example.com/u.a", waiting("update"));
+    world.annotate(
+        "old.example.com/u.a",
+        json!("{\"purpose\":\"update\",\"retries\":1,\"success\":true,\"failure\":false}"),
+    );
     world.annotate("old.example.com/v", waiting("update"));
     world.annotate("old.example.com/gone-from-the-code", waiting("update"));
     let came = world.cycle();
