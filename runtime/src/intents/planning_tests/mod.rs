@@ -12,6 +12,7 @@ mod results;
 mod resuming;
 mod secrets;
 mod stealth;
+mod subhandlers;
 mod updates;
 
 use std::any::TypeId;
@@ -20,12 +21,12 @@ use std::collections::VecDeque;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::actions::execution::{Defaults, ErrorsMode, Limits, Moment, Outcome, conclude};
+use crate::actions::execution::{Defaults, ErrorsMode, Limits, Moment, Outcome};
 use crate::configs::persistence::PersistenceSettings;
 use crate::intents::criteria::{ABSENT, Criterion, PRESENT};
 use crate::intents::filters::Filters;
 use crate::intents::handlers::ChangeKind;
-use crate::intents::plans::Origin;
+use crate::intents::plans::{Origin, Template, Wants};
 use crate::structs::patches::{PatchContents, merge_into};
 
 const FINALIZER: &str = "kopf.zalando.org/KopfFinalizerMarker";
@@ -131,6 +132,10 @@ struct World {
     answers: std::collections::BTreeMap<String, VecDeque<Outcome>>,
     /// What the handlers write, by id.
     writes: std::collections::BTreeMap<String, Value>,
+    /// The sub-handlers that the handlers want, by id.
+    subs: std::collections::BTreeMap<String, Vec<(String, Template)>>,
+    /// Those that fail with their sub-handlers.
+    strict: BTreeSet<String>,
     calls: Vec<Made>,
     /// What the last cycle wrote.
     merge: Value,
@@ -165,6 +170,8 @@ impl World {
             background_needs: false,
             answers: std::collections::BTreeMap::new(),
             writes: std::collections::BTreeMap::new(),
+            subs: std::collections::BTreeMap::new(),
+            strict: BTreeSet::new(),
             calls: Vec::new(),
             merge: Value::Null,
         }
@@ -268,15 +275,11 @@ impl World {
 
     /// One cycle: plans, calls, stores.
     fn cycle(&mut self) -> Came {
-        let plan = self.plan(false);
+        let mut plan = self.plan(false);
         let mut own = PatchContents::default();
         let mut finished = Vec::new();
         for index in plan.pick(None, &self.lifecycle, |_| 0) {
-            let (done, write) = self.call(&plan, index);
-            finished.push(done);
-            if let Some(Value::Object(write)) = write {
-                crate::structs::patches::compose(&mut own.merge, write);
-            }
+            self.make(&mut plan, index, &mut own, &mut finished);
         }
         let conclusion = finish(&plan, finished, &own, self.now);
         self.handled_once |= conclusion.fully_handled;
@@ -302,60 +305,71 @@ impl World {
         }
     }
 
-    fn call(&mut self, plan: &Plan, index: usize) -> (Finished, Option<Value>) {
-        let step = &plan.steps[index];
-        let handler = &step.handler;
-        let outcome = if let Readiness::Refused(message) = &step.readiness {
-            Outcome::Permanent {
-                message: message.clone(),
-            }
-        } else if let Readiness::Faulty(message) = &step.readiness {
-            Outcome::Arbitrary {
-                message: message.clone(),
-            }
-        } else {
-            let value = |value: &Option<Arc<Value>>| value.as_deref().cloned().unwrap_or_default();
-            assert_eq!(
-                step.diff,
-                crate::structs::diffs::diff(step.old.as_deref(), step.new.as_deref()),
-                "one story"
-            );
-            self.calls.push(Made {
-                id: step.id.clone(),
-                reason: plan.reason,
-                old: value(&step.old),
-                new: value(&step.new),
-                retry: step.record.retries,
-            });
-            self.answers
-                .get_mut(&step.id)
-                .and_then(VecDeque::pop_front)
-                .unwrap_or_else(ok)
+    /// Makes a step, and those of its sub-handlers that are due.
+    fn make(&mut self, plan: &mut Plan, index: usize, own: &mut PatchContents, finished: &mut Vec<Finished>) {
+        let outcome = self.call(plan, index);
+        if let Some(Value::Object(write)) = self.writes.get(&plan.steps[index].id) {
+            crate::structs::patches::compose(&mut own.merge, write.clone());
+        }
+        for child in plan.pick(Some(index), &self.lifecycle, |_| 0) {
+            self.make(plan, child, own, finished);
+        }
+        let defaults = Defaults {
+            errors: ErrorsMode::Temporary,
+            backoff: Duration::from_secs(60),
         };
-        let result = outcome.result().cloned();
-        let backoff = Duration::from_secs(60);
-        let (record, verdict) = conclude(
-            step.record.clone(),
-            outcome,
-            &handler.limits,
-            Defaults {
-                errors: ErrorsMode::Temporary,
-                backoff,
-            },
-            Moment {
-                now: self.now,
-                random: 0.5,
-            },
+        let moment = Moment {
+            now: self.now,
+            random: 0.5,
+        };
+        finished.push(settled(plan, index, outcome, finished, defaults, moment));
+    }
+
+    fn call(&mut self, plan: &mut Plan, index: usize) -> Outcome {
+        let step = &plan.steps[index];
+        if let Readiness::Refused(message) = &step.readiness {
+            let message = message.clone();
+            return Outcome::Permanent { message };
+        }
+        if let Readiness::Faulty(message) = &step.readiness {
+            let message = message.clone();
+            return Outcome::Arbitrary { message };
+        }
+        let value = |value: &Option<Arc<Value>>| value.as_deref().cloned().unwrap_or_default();
+        assert_eq!(
+            step.diff,
+            crate::structs::diffs::diff(step.old.as_deref(), step.new.as_deref()),
+            "one story"
         );
-        (
-            Finished {
-                step: index,
-                record,
-                verdict: Some(verdict),
-                result,
-            },
-            self.writes.get(&step.id).cloned(),
-        )
+        self.calls.push(Made {
+            id: step.id.clone(),
+            reason: plan.reason,
+            old: value(&step.old),
+            new: value(&step.new),
+            retry: step.record.retries,
+        });
+        let answer = self.answers.get_mut(&step.id).and_then(VecDeque::pop_front);
+        let outcome = answer.unwrap_or_else(ok);
+        let wants = Wants::of(&step.id, step.kind, plan.failures(index));
+        for (own, template) in self.subs.get(&step.id).into_iter().flatten() {
+            wants.lock().want(own.clone(), template.clone());
+        }
+        wants.lock().all_must_succeed = self.strict.contains(&step.id);
+        if let Outcome::Success(_) = outcome {
+            let body = plan.ground.body.clone();
+            let spec: Arc<dyn Any + Send + Sync> = Arc::new(self.object["spec"].clone());
+            let memo: crate::intents::memos::Memo = Arc::new(());
+            let asked = Asked {
+                body: &body,
+                spec: &spec,
+                memo: &memo,
+                view: None,
+            };
+            if let Err(outcome) = plan.branch(index, &wants, &asked, self.now) {
+                return outcome;
+            }
+        }
+        outcome
     }
 
     /// Cycles until nothing is due for now.
