@@ -26,6 +26,7 @@ mod sizes;
 mod starting;
 mod statuses;
 mod streams;
+mod subhandlers;
 mod takeover;
 mod throttling;
 mod timers;

@@ -165,8 +165,10 @@ pub(crate) fn settled(
     let children = Children::of(plan, index, made);
     record.subrefs = children.subrefs(record.subrefs);
     if let Outcome::Success(_) = outcome {
-        let failure = if let Some(until) = children.unfinished() {
-            match execution::awaiting(&record, until, limits, moment.now) {
+        let failure = if children.have_finished() {
+            children.failure(&record, limits, plan.steps[index].all_must_succeed, moment.now)
+        } else {
+            match execution::awaiting(&record, children.due(), limits, moment.now) {
                 Ok(record) => {
                     return Finished {
                         step: index,
@@ -177,8 +179,6 @@ pub(crate) fn settled(
                 }
                 Err(message) => Some(message),
             }
-        } else {
-            children.failure(&record, limits, plan.steps[index].all_must_succeed, moment.now)
         };
         if let Some(message) = failure {
             result = None;
@@ -213,10 +213,18 @@ impl<'a> Children<'a> {
         )
     }
 
-    /// If any of them has not finished, when the first of those is due; `None` for at once.
-    fn unfinished(&self) -> Option<Option<Timestamp>> {
-        let unfinished = self.0.iter().filter(|(_, record, _)| !record.finished());
-        unfinished.map(|(_, record, _)| record.delayed).min()
+    fn unfinished(&self) -> impl Iterator<Item = &Record> {
+        let records = self.0.iter().map(|(_, record, _)| *record);
+        records.filter(|record| !record.finished())
+    }
+
+    fn have_finished(&self) -> bool {
+        self.unfinished().next().is_none()
+    }
+
+    /// When the first of those is due that have not finished; `None` for at once.
+    fn due(&self) -> Option<Timestamp> {
+        self.unfinished().map(|record| record.delayed).min().flatten()
     }
 
     /// Why the parent fails though its function did not.

@@ -79,12 +79,14 @@ impl Round {
         let known = before.map(|index| self.finished.remove(index));
         if known.is_none_or(|known| known.verdict != finished.verdict) {
             let id = &self.plan.steps[step].id;
-            processor
-                .span(id, &self.plan.ground.body)
-                .in_scope(|| match &finished.verdict {
-                    Some(verdict) => spans::report(id, verdict, &finished.record),
-                    None => tracing::debug!("Handler {id} waits for its sub-handlers"),
-                });
+            let span = processor.span(id, &self.plan.ground.body);
+            span.in_scope(|| {
+                if let Some(verdict) = &finished.verdict {
+                    spans::report(id, verdict, &finished.record);
+                } else {
+                    tracing::debug!("Handler {id} waits for its sub-handlers");
+                }
+            });
         }
         self.finished.push(finished);
     }

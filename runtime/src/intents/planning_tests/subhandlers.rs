@@ -1,6 +1,7 @@
 //! Handlers and their sub-handlers (U).
 
 use super::*;
+use crate::configs::progress::StatusProgress;
 use crate::intents::filters::When;
 use crate::intents::plans::{Each, EachKey};
 
@@ -176,8 +177,10 @@ fn subrefs_are_a_sorted_union_and_what_is_absent_is_not_purged() {
 #[test]
 fn records_that_cannot_be_searched_for_are_found_by_subrefs() {
     let mut world = World::new([create("p"), create("q")]);
-    let mut settings = PersistenceSettings::default();
-    settings.progress = vec![Arc::new(crate::configs::progress::StatusProgress::new("status.mine"))];
+    let settings = PersistenceSettings {
+        progress: vec![Arc::new(StatusProgress::new("status.mine"))],
+        ..PersistenceSettings::default()
+    };
     world.storages = Storages::new(&settings);
     world.lifecycle = Lifecycle::AllAtOnce;
     world.want("p", ["a", "b"]).want("p/a", ["x"]);
