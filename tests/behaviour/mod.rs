@@ -13,6 +13,7 @@ mod identity;
 mod kit;
 mod lifecycles;
 mod limits;
+mod memory;
 mod memos;
 mod patching;
 mod persistence;

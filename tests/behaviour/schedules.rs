@@ -1,9 +1,9 @@
-//! When timers call: over many ticks, and beside other changes.
+//! When timers call: over many ticks, beside other changes, and after a restart.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kopf_runtime::{Change, HandlerResult, Operator, Resource, Temporary, Timer, millis, secs};
+use kopf_runtime::{Change, HandlerResult, InitialDelay, Operator, Resource, Temporary, Timer, millis, secs};
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 on_both_servers! {
     a_slow_body_neither_overlaps_nor_drifts;
+    calls_after_a_restart_are_spread;
 }
 
 /// When a call began, and when it ended, if it has.
@@ -101,6 +102,50 @@ async fn a_slow_body_neither_overlaps_nor_drifts(cluster: &Cluster) {
         for (number, (begun, _)) in (0..).zip(&sharp) {
             assert_eq!(*begun - sharp[0].0, number * interval, "no drift");
         }
+    }
+}
+
+// B-066: as many calls at any time as their share, or a few times that.
+async fn calls_after_a_restart_are_spread(cluster: &Cluster) {
+    const PARTS: usize = 10;
+    widgets::install(cluster).await;
+    let embedded = cluster.embedded.is_some();
+    let (count, interval) = if embedded { (5_000, secs(300)) } else { (100, secs(5)) };
+    for number in 0..count {
+        create(cluster, &format!("w{number}"), json!({"size": 1})).await;
+    }
+    let operator = |calls: &Calls| {
+        let tick = calls.taking(Duration::ZERO);
+        let resource = Resource::of::<Widget>().timer("tick", tick, |o| {
+            o.interval(interval)
+                .optional(true)
+                .initial_delay(InitialDelay::up_to(interval))
+        });
+        cluster.start(Operator::new("suite").resource(resource))
+    };
+    let first = operator(&Calls::default());
+    tokio::time::sleep(millis(500)).await;
+    first.stop().await;
+    let (calls, begin) = (Calls::default(), Instant::now());
+    let second = operator(&calls);
+    let calls = calls.wait_for(count).await;
+    second.stop().await;
+    // A slow machine calls later, never earlier.
+    let mut parts = [0; PARTS];
+    for (begun, _) in &calls {
+        let at = (begun.duration_since(begin).as_millis() * 10 / interval.as_millis()) as usize;
+        parts[at.min(PARTS - 1)] += 1;
+    }
+    assert!(parts[0] <= 3 * count / PARTS, "{parts:?}");
+    if embedded {
+        let mut each_second = [0; 300];
+        for (begun, _) in &calls {
+            let at = usize::try_from((*begun - begin).as_secs()).unwrap();
+            each_second[at.min(299)] += 1;
+        }
+        let most = each_second.iter().max().unwrap();
+        assert!(*most <= 4 * count / 300, "{most} in one second");
+        assert!(parts.iter().all(|&part| part >= count / PARTS / 2), "{parts:?}");
     }
 }
 

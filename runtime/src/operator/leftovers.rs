@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::arguments::{Change, Index, Timer};
+use crate::arguments::{Change, Daemon, Index, Timer};
 use crate::intents::environment::Environment;
 use crate::intents::indexes::{Entries, IndexKey};
 
@@ -176,19 +176,24 @@ async fn fill(_: Change<Cart>) -> HandlerResult {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_left_of_objects_that_are_gone() {
     const COUNT: usize = 20;
+    let attend = |Daemon { stopped, .. }: Daemon<Cart>| async move {
+        stopped.wait().await;
+        HandlerResult::Ok(())
+    };
     let tick = |_: Timer<Cart>| async { HandlerResult::Ok(()) };
     let inside = Inside::start(|carts| {
         carts
             .on_create("fill", fill, |o| o)
             .on_delete("empty", fill, |o| o)
             .timer("tick", tick, |o| o.interval(hours(1)))
+            .daemon("attend", attend, |o| o)
             .index(BySize, by_size, |o| o)
     })
     .await;
     let handles = inside.handles();
     for round in 0..10 {
         (0..COUNT).for_each(|number| inside.put(number, number));
-        inside.until(COUNT, COUNT).await;
+        inside.until(COUNT, 2 * COUNT).await;
         assert_eq!(
             (inside.remembered(), inside.indexed()),
             (COUNT, COUNT),
