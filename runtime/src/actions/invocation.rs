@@ -81,23 +81,25 @@ pub(crate) enum Invoked {
     Aborted,
 }
 
+/// What begins a call. Boxed, so that the arguments take no room once they are handed over: a call may take as long as
+/// its object is there.
+pub(crate) type Start<'a> = Box<dyn FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send + 'a>;
+
 /// Calls a function in `span`; `abort` drops it where it stands. Blocking functions share `workers`.
 ///
 /// A blocking function is waited for even when its time is up, and then its own outcome counts, as in Kopf (E-10).
 /// After an abort it is waited for too, by whoever still does: it runs on anyway, and not beside the next call (T-13).
 pub(crate) async fn invoke(
-    start: impl FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send,
+    start: Start<'_>,
     span: Span,
     timeout: Option<Duration>,
     workers: Option<&Arc<Semaphore>>,
     abort: &CancellationToken,
 ) -> Invoked {
     let stage = || CALL.with(|call| call.stage.get());
-    // Boxed, since a call may take as long as its object is there: its arguments leave no room behind, and what goes
-    // around the function's own future is small.
-    let start: Box<dyn FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send> = Box::new(start);
     // The function itself may panic before it makes its future.
     let work = async { start().await }.instrument(span);
+    // Boxed, so that what goes around the function's own future stays small, however long the call takes.
     let work = Box::pin(AssertUnwindSafe(work).catch_unwind());
     let limited = async {
         let Some(timeout) = timeout else {
@@ -175,7 +177,14 @@ mod tests {
         timeout: Option<Duration>,
         workers: Option<&Arc<Semaphore>>,
     ) -> Invoked {
-        invoke(start, Span::none(), timeout, workers, &CancellationToken::new()).await
+        invoke(
+            Box::new(start),
+            Span::none(),
+            timeout,
+            workers,
+            &CancellationToken::new(),
+        )
+        .await
     }
 
     #[tokio::test]
@@ -249,7 +258,8 @@ mod tests {
     async fn an_abort_ends_the_call() {
         let abort = CancellationToken::new();
         abort.cancel();
-        let ended = invoke(|| futures::future::pending().boxed(), Span::none(), None, None, &abort).await;
+        let forever = Box::new(|| futures::future::pending().boxed());
+        let ended = invoke(forever, Span::none(), None, None, &abort).await;
         assert!(matches!(ended, Invoked::Aborted));
     }
 }

@@ -63,7 +63,8 @@ impl Subject<'_> {
         let limit = timeout.map(|timeout| timeout.saturating_sub(runtime));
         let call = Arc::clone(call);
         let workers = self.environment.workers.as_ref();
-        match invoke(move || call(arguments(common)), span, limit, workers, self.abort).await {
+        let start = Box::new(move || call(arguments(common)));
+        match invoke(start, span, limit, workers, self.abort).await {
             Invoked::Returned(outcome) => Some(self.checked(outcome)),
             Invoked::TimedOut(outcome) => {
                 self.patch.take();

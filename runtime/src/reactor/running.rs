@@ -27,6 +27,9 @@ use crate::structs::heartbeat::Heartbeat;
 
 /// How long the last Kubernetes events may take (EVT-I3).
 const LAST_EVENTS: Duration = Duration::from_secs(3);
+/// How long what was dropped may take to be gone. Blocking functions cannot be dropped; the process does not wait for
+/// them.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// All that an operator is made of.
 pub(crate) struct Plan {
@@ -49,6 +52,8 @@ pub(crate) struct Plan {
 pub(crate) struct Assembly {
     pub(crate) environment: Environment,
     pub(crate) streams: Vec<Stream>,
+    /// The longest time that a daemon or a timer may take to stop.
+    longest: Duration,
     gate: Gate,
     poster: Poster,
     registered: spans::Registered,
@@ -98,12 +103,15 @@ pub(crate) fn assemble(plan: Plan) -> Assembly {
         stopping: stopping.child_token(),
         abort: CancellationToken::new(),
     };
+    let limits = registries.iter().flat_map(|registry| &registry.background);
+    let longest = limits.filter_map(|handler| handler.cancellation.limit()).max();
     let (gate, starting) = Gate::closed();
     let streams = streams(registries, &namespaces, &environment, &gate);
     drop(starting);
     Assembly {
         environment,
         streams,
+        longest: longest.unwrap_or_default(),
         gate,
         poster,
         registered,
@@ -118,6 +126,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
     let Assembly {
         environment,
         streams,
+        longest,
         gate,
         poster,
         registered,
@@ -158,7 +167,7 @@ pub(crate) async fn run(plan: Plan) -> std::io::Result<()> {
     stopping.cancelled().await;
     watching.close();
     watching.wait().await;
-    finish(environment).await;
+    finish(environment, longest).await;
     drop(registered);
     // All sinks are gone by now, save those that handlers gave to tasks of their own.
     if tokio::time::timeout(LAST_EVENTS, poster).await.is_err() {
@@ -205,8 +214,10 @@ fn streams(registries: Vec<Registry>, namespaces: &[String], environment: &Envir
     streams
 }
 
-/// Lets workers and timers end by themselves, then drops what does not.
-async fn finish(environment: Environment) {
+/// Lets workers, daemons and timers end by themselves, then drops what does not.
+///
+/// They were all told by one token. What has a time limit of its own is ended by that, be it later (G-20).
+async fn finish(environment: Environment, longest: Duration) {
     environment.tasks.close();
     let grace = environment.settings.queueing.exit_timeout;
     if tokio::time::timeout(grace, environment.tasks.wait()).await.is_ok() {
@@ -214,9 +225,15 @@ async fn finish(environment: Environment) {
     }
     tracing::warn!(
         left = environment.tasks.len(),
-        "Handlers are still running; dropping them"
+        "Handlers are still running; dropping those without a time limit of their own"
     );
     environment.abort.cancel();
-    // Blocking functions cannot be dropped; the process does not wait for them.
-    let _ = tokio::time::timeout(Duration::from_secs(1), environment.tasks.wait()).await;
+    let left = longest.saturating_sub(grace).saturating_add(LAST_WORDS);
+    if tokio::time::timeout(left, environment.tasks.wait()).await.is_err() {
+        let left = environment.tasks.len();
+        tracing::warn!(
+            left,
+            "Blocking functions are still running; the operator ends without them"
+        );
+    }
 }

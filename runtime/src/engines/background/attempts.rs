@@ -37,7 +37,7 @@ impl Series {
         }
     }
 
-    fn record(self) -> Record {
+    pub(super) fn record(self) -> Record {
         Record {
             retries: self.retries,
             ..Record::fresh(self.started)
@@ -73,7 +73,8 @@ impl Task {
             abandoned: &abandoned,
         };
         let span = self.span(&self.object.live.body());
-        let work = AssertUnwindSafe(self.work(series, permit, &supervision.abort)).catch_unwind();
+        // Boxed, so that what goes around it is small.
+        let work = Box::pin(AssertUnwindSafe(self.work(series, permit, &supervision.abort)).catch_unwind());
         let work = async {
             work.await.unwrap_or_else(|panic| {
                 let message = describe(panic.as_ref());
@@ -83,7 +84,7 @@ impl Task {
         supervision.over(work).instrument(span).await
     }
 
-    async fn work(
+    pub(super) async fn work(
         &self,
         series: Series,
         permit: Option<OwnedSemaphorePermit>,

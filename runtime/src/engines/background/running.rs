@@ -77,7 +77,10 @@ impl Task {
                     self.rest(delay).await?;
                 }
                 Next::Anew(delay) => self.rest(delay).await?,
-                Next::WhenDisturbed => self.unless_stopped(self.object.live.disturbed_since(seen)).await?,
+                Next::WhenDisturbed => {
+                    let disturbed = Box::pin(self.object.live.disturbed_since(seen));
+                    self.unless_stopped(disturbed).await?;
+                }
                 Next::Over => return ControlFlow::Break(()),
             }
         }
@@ -159,10 +162,15 @@ impl Task {
 
     /// Sleeps; breaks off as soon as the task is to stop.
     async fn rest(&self, duration: Duration) -> ControlFlow<()> {
-        self.unless_stopped(tokio::time::sleep(duration)).await
+        // Not by way of a function that is given the future, which would make room for it twice.
+        tokio::select! {
+            biased;
+            () = self.stopped.wait() => ControlFlow::Break(()),
+            () = tokio::time::sleep(duration) => ControlFlow::Continue(()),
+        }
     }
 
-    async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> ControlFlow<(), T> {
+    async fn unless_stopped<T>(&self, wait: impl Future<Output = T> + Unpin) -> ControlFlow<(), T> {
         tokio::select! {
             biased;
             () = self.stopped.wait() => ControlFlow::Break(()),
@@ -170,3 +178,7 @@ impl Task {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "running_tests.rs"]
+mod tests;
