@@ -26,6 +26,7 @@ mod schedules;
 mod sizes;
 mod starting;
 mod statuses;
+mod stopping;
 mod streams;
 mod subhandlers;
 mod takeover;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kopf_runtime::{HandlerResult, Operator, Resource, Timer, blocking, millis, secs};
+use kopf_runtime::{HandlerResult, OnPermanent, Operator, Permanent, Resource, Timer, blocking, millis, secs};
 use kopf_tests::cluster::{Cluster, Working};
 use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Notes, Widget, create, path};
@@ -373,5 +373,131 @@ async fn a_blocking_function_never_runs_beside_itself() {
     cluster
         .wait(&path(&cluster, "a"), |object| object["status"]["tick"] == true)
         .await;
+    operator.stop().await;
+}
+
+// T-5, T-6: a permanent error ends a series, and the timer only if that was wished for.
+#[tokio::test(start_paused = true)]
+async fn a_permanent_error_ends_the_series_or_the_timer() {
+    for (then, calls) in [
+        (None, 26),
+        (Some(OnPermanent::Continue), 26),
+        (Some(OnPermanent::Stop), 1),
+    ] {
+        let cluster = Cluster::embedded().await;
+        widgets::install(&cluster).await;
+        let notes = Notes::default();
+        let handler = {
+            let notes = notes.clone();
+            move |Timer { retry, .. }: Timer<Widget>| {
+                notes.add(retry.to_string());
+                async { HandlerResult::<()>::Err(Permanent::new("no").into()) }
+            }
+        };
+        let options = |o: kopf_runtime::TimerOptions<Widget>| {
+            let o = o.interval(millis(200));
+            match then {
+                Some(then) => o.on_permanent(then),
+                None => o,
+            }
+        };
+        let operator =
+            cluster.start(Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, options)));
+        create(&cluster, "a", json!({"size": 1})).await;
+        notes.wait_for(1).await;
+        tokio::time::sleep(millis(5050)).await;
+        let seen = notes.all();
+        assert!(seen.len().abs_diff(calls) <= 1, "{then:?}: {} calls", seen.len());
+        assert!(seen.iter().all(|retry| retry == "0"));
+        let held = !cluster.get(&path(&cluster, "a")).await["metadata"]["finalizers"].is_null();
+        assert_eq!(held, then != Some(OnPermanent::Stop), "what is over needs no finalizer");
+        operator.stop().await;
+    }
+}
+
+// T, *Improve on*: no more timers at once than wished for, and whoever waits can be stopped.
+#[tokio::test(start_paused = true)]
+async fn timers_wait_for_their_turn() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let running = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let handler = {
+        let (notes, running) = (notes.clone(), running.clone());
+        move |Timer { name, .. }: Timer<Widget>| {
+            let (notes, running) = (notes.clone(), running.clone());
+            async move {
+                use std::sync::atomic::Ordering::SeqCst;
+                let beside = running.fetch_add(1, SeqCst);
+                tokio::time::sleep(secs(10)).await;
+                running.fetch_sub(1, SeqCst);
+                notes.add(format!("{name} {beside}"));
+                HandlerResult::Ok(())
+            }
+        }
+    };
+    let operator = Operator::new("suite")
+        .settings(|settings| settings.background.timer_limit = Some(2))
+        .resource(Resource::of::<Widget>().timer("tick", handler, |o| o.interval(secs(1000)).timeout(secs(15))));
+    let operator = cluster.start(operator);
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        create(&cluster, name, json!({"size": 1})).await;
+    }
+    // The fifth and sixth would begin after twenty seconds; the wait is no part of their `timeout`.
+    tokio::time::sleep(secs(5)).await;
+    let begin = Instant::now();
+    let path = path(&cluster, "f");
+    cluster.request("DELETE", &path, &Value::Null).await.unwrap();
+    cluster.wait(&path, Value::is_null).await;
+    assert!(begin.elapsed() < secs(1), "{:?}", begin.elapsed());
+    tokio::time::sleep(secs(60)).await;
+    let mut seen = notes.all();
+    seen.sort();
+    let (names, beside): (Vec<&str>, Vec<&str>) = seen.iter().map(|note| note.split_once(' ').unwrap()).unzip();
+    assert_eq!(names, ["a", "b", "c", "d", "e"]);
+    assert_eq!(
+        beside.iter().filter(|count| **count == "1").count(),
+        2 + 1,
+        "{beside:?}"
+    );
+    assert!(beside.iter().all(|count| ["0", "1"].contains(count)), "{beside:?}");
+    operator.stop().await;
+}
+
+// T-15: a server that takes no patch delays a timer, and does not end it.
+#[tokio::test(start_paused = true)]
+async fn a_timer_outlives_a_server_that_takes_no_patch() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let handler = {
+        let notes = notes.clone();
+        move |_: Timer<Widget>| {
+            notes.add("tick");
+            let count = notes.all().len();
+            async move { HandlerResult::Ok(count) }
+        }
+    };
+    let operator =
+        cluster.start(
+            Operator::new("suite").resource(Resource::of::<Widget>().timer("tick", handler, |o| o.interval(secs(10)))),
+        );
+    create(&cluster, "a", json!({"size": 1})).await;
+    notes.wait_for(2).await;
+    let faults = cluster.embedded.as_ref().unwrap().faults();
+    let patches = kopf_testserver::Traffic::any().verb("patch").resource("widgets");
+    for status in [500, 422] {
+        faults.plan(
+            patches.clone(),
+            if status == 500 { 25 } else { 1 },
+            kopf_testserver::Failure::status(status),
+        );
+        let before = notes.all().len();
+        let begin = Instant::now();
+        while notes.all().len() < before + 3 {
+            assert!(begin.elapsed() < secs(7200), "it has ended");
+            tokio::time::sleep(secs(1)).await;
+        }
+    }
     operator.stop().await;
 }

@@ -135,7 +135,10 @@ async fn a_task_is_small_at_rest_and_during_a_call() {
         size_of_val(&begun.attempt(series, None)),
         size_of_val(&begun.work(series, None, &abort)),
     ];
-    assert!(sizes[0] <= 750 && sizes[1] <= 1500, "{sizes:?} bytes more during a call");
+    assert!(
+        sizes[0] <= 750 && sizes[1] <= 1500,
+        "{sizes:?} bytes more during a call"
+    );
 }
 
 // G-6: also the runtime's own code may break, in a storage of the author's own for instance.
