@@ -469,7 +469,7 @@ fn ending(
 async fn endings(options: impl FnOnce(DaemonOptions<Widget>) -> DaemonOptions<Widget>) -> (Vec<String>, Value) {
     let (notes, begin) = (Notes::default(), Instant::now());
     let (cluster, operator) = begun(ending(&notes, begin), options).await;
-    tokio::time::sleep(secs(50)).await;
+    tokio::time::sleep(secs(48)).await;
     let object = cluster.get(&path(&cluster, "a")).await;
     operator.stop().await;
     (notes.all(), finalizers(&object).clone())
@@ -507,9 +507,9 @@ async fn limits_end_a_daemon_for_good() {
                 async { Err(anyhow::anyhow!("never")) }.boxed()
             }
         };
-        let options = |o: DaemonOptions<Widget>| match limited {
-            true => o.retries(3).backoff(secs(5)),
-            false => o.timeout(secs(14)).backoff(secs(5)),
+        let options = |o: DaemonOptions<Widget>| {
+            let o = o.backoff(secs(5));
+            if limited { o.retries(3) } else { o.timeout(secs(14)) }
         };
         let (cluster, operator) = begun(fail, options).await;
         tokio::time::sleep(secs(100)).await;

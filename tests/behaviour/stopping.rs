@@ -391,7 +391,7 @@ async fn a_thread_is_abandoned_and_holds_nobody_up() {
     end.send(()).unwrap();
     notes.wait_for(2).await;
     operator.stop().await;
-    assert_eq!(stopped.reason(), flags | StopReason::DONE);
+    assert!(stopped.reason().contains(flags | StopReason::DONE), "{stopped:?}");
 }
 
 // G-9: a thread that waits by `block_for` ends at once, whoever asks it to.

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// assert!(reason.contains(StopReason::RESOURCE_DELETED));
 /// assert_eq!(reason.to_string(), "RESOURCE_DELETED|DAEMON_SIGNALLED");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct StopReason(u8);
 
 impl StopReason {
@@ -70,6 +70,12 @@ impl BitOr for StopReason {
 
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StopReason({self})")
     }
 }
 
@@ -217,9 +223,7 @@ impl Stopped {
 
 impl fmt::Debug for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Stopped")
-            .field(&format_args!("{}", self.reason()))
-            .finish()
+        write!(f, "Stopped({})", self.reason())
     }
 }
 

@@ -17,6 +17,7 @@ use crate::configs::settings::Settings;
 use crate::engines::background::{Background, Host};
 use crate::intents::background::{FirstDelay, Restart};
 use crate::intents::filters::Filters;
+use crate::intents::indexes::Indexes;
 use crate::intents::invocation::BackgroundFn;
 use crate::intents::live::{LiveObject, TypedSpec};
 use crate::intents::stoppers::Cancellation;
@@ -65,7 +66,7 @@ fn environment() -> Environment {
         api: Api::new(Client::new(Server::new().service(), "default")),
         settings,
         memo: Arc::new(()),
-        indexes: Default::default(),
+        indexes: Indexes::default(),
         clock: Clock::tokio(),
         sink: Arc::new(|_| {}),
         number: 0,
