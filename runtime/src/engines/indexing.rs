@@ -180,3 +180,97 @@ impl Place {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(errors: Option<ErrorsMode>, outcome: Outcome, retries: u32) -> Conclusion {
+        let now = Timestamp::UNIX_EPOCH;
+        let limits = Limits {
+            retries: Some(3),
+            errors,
+            ..Limits::default()
+        };
+        let record = Record {
+            retries,
+            ..Record::fresh(now)
+        };
+        conclude(
+            record,
+            outcome,
+            &limits,
+            Duration::from_secs(60),
+            Moment { now, random: 0.0 },
+        )
+    }
+
+    fn arbitrary() -> Outcome {
+        Outcome::Arbitrary {
+            message: "down".to_owned(),
+        }
+    }
+
+    fn temporary() -> Outcome {
+        Outcome::Temporary {
+            delay: None,
+            message: "not yet".to_owned(),
+        }
+    }
+
+    // I-9 to I-12
+    #[test]
+    fn outcomes_decide_about_values_and_memory() {
+        let of = |errors, outcome, retries| {
+            let Conclusion { effect, failed, .. } = after(errors, outcome, retries);
+            (effect, failed.map(|record| (record.failure, record.retries)))
+        };
+        assert_eq!(of(None, Outcome::Success(None), 2), (Effect::Replace, None));
+        assert_eq!(of(None, arbitrary(), 1), (Effect::Keep, None), "ignored by default");
+        let temporarily = Some(ErrorsMode::Temporary);
+        assert_eq!(of(temporarily, arbitrary(), 1), (Effect::Clear, Some((false, 2))));
+        assert_eq!(of(temporarily, arbitrary(), 2), (Effect::Clear, Some((true, 3))));
+        assert_eq!(
+            of(Some(ErrorsMode::Permanent), arbitrary(), 0),
+            (Effect::Clear, Some((true, 1)))
+        );
+        assert_eq!(of(None, temporary(), 0), (Effect::Clear, Some((false, 1))));
+        let permanent = Outcome::Permanent {
+            message: "never".to_owned(),
+        };
+        assert_eq!(of(None, permanent, 0), (Effect::Clear, Some((true, 1))));
+    }
+
+    // I-10, I-11
+    #[test]
+    fn a_failure_waits_or_excludes() {
+        let now = Timestamp::UNIX_EPOCH;
+        let mut indexed = Indexed::default();
+        assert!(indexed.places(1)[0].standing(now) == Standing::Ready && !indexed.is_waiting());
+        let mut settle = |failed: Option<Record>| {
+            indexed.places(1)[0].failed = failed.map(Box::new);
+            (
+                indexed.places[0].standing(now),
+                indexed.delay(now),
+                indexed.is_waiting(),
+            )
+        };
+        let minute = Duration::from_secs(60);
+        let retried = after(Some(ErrorsMode::Temporary), arbitrary(), 0).failed;
+        assert_eq!(settle(retried), (Standing::Waiting(minute), Some(minute), true));
+        assert_eq!(
+            settle(after(None, temporary(), 0).failed),
+            (Standing::Due, Some(SHORTEST_DELAY), true)
+        );
+        let excluded = after(None, temporary(), 2).failed;
+        assert_eq!(settle(excluded), (Standing::Excluded, None, false));
+        indexed.places(1)[0].withdraw();
+        assert_eq!(
+            indexed.places[0].standing(now),
+            Standing::Excluded,
+            "whatever the filters say"
+        );
+        indexed.leave();
+        assert_eq!(indexed.places(1)[0].standing(now), Standing::Ready, "until it is gone");
+    }
+}

@@ -272,3 +272,7 @@ impl<K: fmt::Debug, V> fmt::Debug for Contributor<K, V> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[path = "index_stores_tests.rs"]
+mod tests;
