@@ -26,14 +26,18 @@ fn handled(object: &Value) -> bool {
     object["metadata"]["annotations"]["kopf.zalando.org/last-handled-configuration"].is_string()
 }
 
-/// A cluster with widgets and gadgets, of which the latter are listed so late only.
-async fn with_slow_gadgets(delay: u64) -> Cluster {
+/// A cluster with widgets and gadgets.
+async fn with_gadgets() -> Cluster {
     let cluster = Cluster::embedded().await;
     widgets::install(&cluster).await;
     server(&cluster).apply(gadgets()).unwrap();
-    let listing = Traffic::any().verb("list").resource("gadgets");
-    server(&cluster).faults().plan(listing, 1, Failure::Delay(secs(delay)));
     cluster
+}
+
+/// What becomes of the next listings of gadgets.
+fn plan_listing(cluster: &Cluster, times: usize, failure: Failure) {
+    let listing = Traffic::any().verb("list").resource("gadgets");
+    server(cluster).faults().plan(listing, times, failure);
 }
 
 /// Notes events with the sizes of their objects.
@@ -92,7 +96,8 @@ async fn the_first_handlers_find_complete_indexes(cluster: &Cluster) {
 // meanwhile is indexed, and no event of it is skipped.
 #[tokio::test(start_paused = true)]
 async fn all_handlers_wait_for_a_slow_listing() {
-    let cluster = with_slow_gadgets(100).await;
+    let cluster = with_gadgets().await;
+    plan_listing(&cluster, 1, Failure::Delay(secs(100)));
     let (events, others, calls, met) = <(Notes, Notes, Notes, Met)>::default();
     let made = {
         let others = others.clone();
@@ -181,7 +186,7 @@ fn stuck(
 // I-14: an object that was there, and is not indexed yet, keeps all waiting.
 #[tokio::test(start_paused = true)]
 async fn all_handlers_wait_for_a_slow_index_handler() {
-    let cluster = with_slow_gadgets(0).await;
+    let cluster = with_gadgets().await;
     create(&cluster, "a", json!({"size": 1})).await;
     create(&cluster, "stuck", json!({"size": 1})).await;
     server(&cluster)
@@ -292,11 +297,8 @@ async fn an_object_that_breaks_its_indexing_delays_nobody() {
 #[tokio::test(start_paused = true)]
 async fn a_long_wait_is_explained_and_ends_with_the_operator() {
     let log = capture(Verbosity::Normal);
-    let cluster = with_slow_gadgets(0).await;
-    let listing = Traffic::any().verb("list").resource("gadgets");
-    server(&cluster)
-        .faults()
-        .plan(listing, usize::MAX, Failure::status(403));
+    let cluster = with_gadgets().await;
+    plan_listing(&cluster, usize::MAX, Failure::status(403));
     create(&cluster, "a", json!({"size": 1})).await;
     let (notes, met) = (Notes::default(), Met::default());
     let operator = cluster.start(
@@ -310,7 +312,7 @@ async fn a_long_wait_is_explained_and_ends_with_the_operator() {
             .matches("All handlers wait until the indexes are complete: not listed yet: gadgets in ")
             .count()
     };
-    assert_eq!(says(), 0);
+    assert_eq!(says(), 0, "{}", log.text());
     tokio::time::sleep(secs(80)).await;
     assert_eq!(says(), 3, "{}", log.text());
     timeout(secs(2), operator.stop()).await.unwrap();
