@@ -172,6 +172,44 @@ fn timers_are_waited_for() {
 }
 
 #[test]
+fn daemons_are_seen_to_begin_and_to_end() {
+    let tried = Tried::of(&mut command(Path::new("specs/10-daemons.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "Beacon default/north-cape",
+        "create",
+        "edit  {spec: {turning: false}}",
+        "turn    Done with Beacon north-cape: FILTERS_MISMATCH",
+        "delete",
+        "object  is gone",
+        "✓ done: 1 object, 3 handler calls, no failures",
+    ]);
+    for line in [
+        "shine   Looking after Beacon north-cape",
+        "turn    Looking after Beacon north-cape",
+        "listen  Looking after Beacon north-cape, param {\"channel\":16}",
+        "shine   Done with Beacon north-cape: RESOURCE_DELETED",
+        "listen  Done with Beacon north-cape: RESOURCE_DELETED",
+    ] {
+        tried.says(&[line]);
+    }
+}
+
+#[test]
+fn indexes_are_asked_of_every_object() {
+    let tried = Tried::of(&mut command(Path::new("specs/11-indexes.yaml")));
+    tried.ends_with(0);
+    for (object, line) in [
+        ("Vessel default/aurora", "at_berth        Indexing Vessel aurora"),
+        ("Vessel default/aurora", "moor            Created Vessel aurora"),
+        ("Barge default/mole", "at_berth        Indexing Barge mole"),
+        ("ConfigMap default/tides", "tides           Indexing ConfigMap tides"),
+    ] {
+        tried.says(&[object, "create", line, "delete", "object          is gone"]);
+    }
+}
+
+#[test]
 fn filters_let_through_what_is_for_their_handlers() {
     let tried = Tried::of(&mut command(Path::new("specs/05-filters.yaml")));
     tried.ends_with(0);

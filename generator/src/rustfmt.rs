@@ -51,6 +51,10 @@ fn wrapped(indent: usize, before: usize, after: usize, text: &str) -> String {
     let (Some((head, rest)), true) = (text.split_once('<'), indent + before + text.len() + after > WIDTH) else {
         return text.to_owned();
     };
+    // Tuples are left as they are.
+    if head.contains('(') {
+        return text.to_owned();
+    }
     let inner = indent + 4;
     let (pad, end) = (" ".repeat(inner), " ".repeat(indent));
     let arguments = arguments(rest.strip_suffix('>').unwrap_or(rest));
@@ -63,8 +67,8 @@ fn arguments(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     let is_outer_comma = move |c: char| {
         match c {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
         c == ',' && depth == 0

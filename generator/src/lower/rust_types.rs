@@ -81,7 +81,8 @@ pub(super) fn rust_type(
         Ok(parsed) => parsed,
         Err(error) => {
             let at = error.span().start().column;
-            let message = format!("`{text}` is no Rust type: {error}");
+            // In words of its own it would list all that Rust allows and a key does not.
+            let message = format!("`{text}` is no Rust type");
             return refuse(place(spec, at, at + 1), message, Some(FORMS.to_owned()));
         }
     };
@@ -258,7 +259,10 @@ impl Reader<'_> {
                 .iter()
                 .map(|(name, _)| *name)
                 .chain(generated.map(String::as_str));
-            let help = match did_you_mean(name, known) {
+            // Objects as a whole are not compared; what is wanted of them is.
+            let spec = format!("{name}Spec");
+            let spec = types.is_some_and(|types| types.structs.contains(&spec)).then_some(spec);
+            let help = match spec.as_deref().or(did_you_mean(name, known)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("write the path of a type of yours, such as state::{name}, or of the standard library"),
             };

@@ -1,6 +1,8 @@
 //! Whole specs, resolved.
 
+mod background;
 mod bounds;
+mod indexes;
 mod names;
 mod open;
 

@@ -116,7 +116,7 @@ pub(super) fn about_helper(resource: &Resource, function: &Helper) -> Vec<String
     let what = match function.argument {
         HelperArgument::Delay => {
             return vec![format!(
-                "Says how long to wait before {users} for a `{}`.",
+                "Says how long the first call of {users} for a `{}` waits.",
                 resource.reference.kind
             )];
         }

@@ -1,4 +1,4 @@
-//! The modules of memos, which are made once and then are the author's.
+//! The modules of memos and of what indexes hold, which are made once and then are the author's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -45,13 +45,23 @@ struct Module<'a> {
 struct Type {
     about: String,
     conversion: Option<String>,
+    /// Indexes compare it, and find it as a key.
+    is_indexed: bool,
 }
 
 /// The modules at the crate's root, for `src/lib.rs`.
 pub(super) fn root_modules(operator: &Operator) -> BTreeSet<String> {
-    own(operator)
-        .filter_map(|(memo, _)| memo.path.first().cloned())
-        .collect()
+    let memos = own(operator).map(|(memo, _)| memo.path.as_slice());
+    let paths = memos.chain(indexed(operator).map(|(path, _)| path));
+    paths.filter_map(|path| path.first().cloned()).collect()
+}
+
+/// The types in indexes that the project defines, with the id of the index.
+fn indexed(operator: &Operator) -> impl Iterator<Item = (&[String], &str)> {
+    operator.indexes.iter().flat_map(|index| {
+        let own = index.key.own().chain(index.value.own());
+        own.map(|path| (path, index.id.as_str()))
+    })
 }
 
 /// All memos that the project defines, with the kind that each is for.
@@ -68,14 +78,6 @@ fn own(operator: &Operator) -> impl Iterator<Item = (&Memo, Option<&Resource>)> 
 pub(super) fn render(operator: &Operator, files: &mut FileSet) {
     let mut modules: BTreeMap<Vec<&str>, Module<'_>> = BTreeMap::new();
     for (memo, resource) in own(operator) {
-        let path: Vec<&str> = memo.path.iter().map(String::as_str).collect();
-        let Some((name, folders)) = path.split_last() else {
-            continue;
-        };
-        for depth in 1..folders.len() {
-            let module = modules.entry(folders[..depth].to_vec()).or_default();
-            module.modules.insert(folders[depth]);
-        }
         let about = match resource {
             None => "What all handlers share.".to_owned(),
             Some(resource) => format!("What the handlers remember of one `{}`.", resource.reference.kind),
@@ -87,19 +89,47 @@ pub(super) fn render(operator: &Operator, files: &mut FileSet) {
         let kind = Type {
             about,
             conversion: shared.map(Memo::rust),
+            is_indexed: false,
         };
-        let types = &mut modules.entry(folders.to_vec()).or_default().types;
-        if types.iter().all(|(known, _)| known != name) {
-            types.push((name, kind));
-        }
+        add(&mut modules, &memo.path, kind);
+    }
+    for (path, id) in indexed(operator) {
+        let kind = Type {
+            about: format!("What the index `{id}` holds."),
+            conversion: None,
+            is_indexed: true,
+        };
+        add(&mut modules, path, kind);
     }
     for (path, module) in modules {
         files.insert(format!("src/{}.rs", path.join("/")), file(&path.join("::"), &module));
     }
 }
 
+fn add<'a>(modules: &mut BTreeMap<Vec<&'a str>, Module<'a>>, path: &'a [String], kind: Type) {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let Some((name, folders)) = path.split_last() else {
+        return;
+    };
+    for depth in 1..folders.len() {
+        let module = modules.entry(folders[..depth].to_vec()).or_default();
+        module.modules.insert(folders[depth]);
+    }
+    let types = &mut modules.entry(folders.to_vec()).or_default().types;
+    match types.iter_mut().find(|(known, _)| known == name) {
+        Some((_, known)) => known.is_indexed |= kind.is_indexed,
+        None => types.push((name, kind)),
+    }
+}
+
 fn file(path: &str, module: &Module<'_>) -> File {
-    let mut text = String::from("//! Memos: they live as long as the operator runs, and are stored nowhere.\n");
+    let are_all = |is_indexed: bool| module.types.iter().all(|(_, kind)| kind.is_indexed == is_indexed);
+    let what = match (are_all(false), are_all(true)) {
+        (true, _) => "Memos: they live",
+        (false, true) => "Parts of indexes: they live",
+        (false, false) => "Memos and parts of indexes: they live",
+    };
+    let mut text = format!("//! {what} as long as the operator runs, and are stored nowhere.\n");
     let mut parts = Vec::new();
     if !module.modules.is_empty() {
         text.push('\n');
@@ -126,8 +156,17 @@ fn file(path: &str, module: &Module<'_>) -> File {
 }
 
 fn definition(path: &str, name: &str, kind: &Type) -> String {
-    let Type { about, conversion } = kind;
-    let mut text = format!("/// {about}\n#[derive(Debug, Default)]\npub struct {name} {{}}");
+    let Type {
+        about,
+        conversion,
+        is_indexed,
+    } = kind;
+    let derives = if *is_indexed {
+        "Clone, Debug, Default, PartialEq, Eq, Hash"
+    } else {
+        "Debug, Default"
+    };
+    let mut text = format!("/// {about}\n#[derive({derives})]\npub struct {name} {{}}");
     if let Some(shared) = conversion {
         // In its own module the type of the operator's memo needs no path.
         let own = format!("crate::{path}::");

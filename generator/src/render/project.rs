@@ -39,11 +39,17 @@ struct Image {
 }
 
 #[derive(Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a part of the text that may be there or not"
+)]
 struct Readme {
     name: String,
     description: String,
     kinds: Vec<ReadmeKind>,
     has_crds: bool,
+    has_daemons: bool,
+    has_indexes: bool,
     image: String,
     is_vendored: bool,
     removals: Vec<String>,
@@ -270,6 +276,8 @@ fn readme(operator: &Operator, description: &str) -> Readme {
         description: description.trim().to_owned(),
         kinds: kinds.collect(),
         has_crds: !own.is_empty(),
+        has_daemons: operator.resources.iter().any(|resource| !resource.daemons.is_empty()),
+        has_indexes: !operator.indexes.is_empty(),
         image: format!("{}:{}", operator.deploy.image, operator.deploy.tag),
         is_vendored: operator.runtime == RuntimeSource::Vendored,
         removals: removals.collect(),

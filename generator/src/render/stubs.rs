@@ -17,10 +17,23 @@ pub(super) fn stub(operator: &Operator, resource: &Resource, function: &Function
     let kind = scope.own(&module, &resource.type_name);
     let family = scope.runtime(family_name(function.family));
     let result = scope.runtime("HandlerResult");
-    let returns = function
-        .returns
-        .as_ref()
-        .map(|returns| format!("<{}>", type_name(returns, &mut |name| scope.own(&module, name))));
+    let returns = match (&function.returns, &function.indexed) {
+        (Some(returns), _) => Some(type_name(returns, &mut |name| scope.own(&module, name))),
+        (None, Some((key, value))) => {
+            let entries = scope.runtime("Entries");
+            let mut of_kind = |other: &str, name: &str| {
+                if other == resource.module {
+                    scope.own(&module, name)
+                } else {
+                    scope.name(&format!("crate::generated::{other}"), name)
+                }
+            };
+            let key = key.rust(&mut of_kind);
+            Some(format!("{entries}<{key}, {}>", value.rust(&mut of_kind)))
+        }
+        (None, None) => None,
+    };
+    let returns = returns.map(|returns| format!("<{returns}>"));
     let mut text = doc_comment(&about(resource, function));
     let output = format!("{result}{}", returns.unwrap_or_default());
     text.extend(allow_complex_text(&output).map(|line| format!("{line}\n")));
@@ -125,7 +138,7 @@ fn body(
     let argument = argument(family, &bindings, kind);
     // rustfmt would break the pattern itself, which reads worse than a stub with fewer bindings.
     if !argument.contains('\n') && argument.len() + 5 > WIDTH {
-        return plain();
+        return plain(function);
     }
     let more: String = more.into_iter().map(|(_, text)| text).collect();
     if bindings.contains(&"events") {
@@ -146,13 +159,17 @@ fn body(
     let mut candidates = [full + &more, short + &more].into_iter();
     match candidates.find_map(|message| log_call(&message, rest)) {
         Some(log) => (bindings, log),
-        None => plain(),
+        None => plain(function),
     }
 }
 
 /// For what no line has room for.
-fn plain() -> (Vec<&'static str>, String) {
-    (vec!["name"], "    tracing::info!(\"Handling {name}\");\n".to_owned())
+fn plain(function: &Function) -> (Vec<&'static str>, String) {
+    let bindings = match function.family {
+        Family::Daemon => vec!["name", "stopped"],
+        _ => vec!["name"],
+    };
+    (bindings, "    tracing::info!(\"Handling {name}\");\n".to_owned())
 }
 
 /// The bindings, the message and what else goes into it.
@@ -282,9 +299,17 @@ fn watch(function: &Function, kind: &str, scope: &mut Scope) -> String {
     } else {
         format!("wait_for({pause}).await")
     };
+    let messages = [
+        format!("Done with {kind} {{name}}: {{}}"),
+        "Done with {name}: {}".to_owned(),
+    ];
+    let end = messages
+        .iter()
+        .find_map(|message| log_call(message, Some("stopped.reason()")));
     format!(
         "    while !stopped.{wait} {{\n        // TODO: look at the world and act on it; `live.spec()` is the newest.\n    \
-         }}\n    tracing::info!(\"Stopping beside {kind} {{name}}\");\n"
+         }}\n{}",
+        end.unwrap_or_default()
     )
 }
 

@@ -4,7 +4,9 @@
 
 //! The registry: which function handles what.
 
-use kopf_runtime::{HandlerResult, Operator, Resource, Timer, mins, secs};
+use kopf_runtime::{
+    HandlerResult, InitialDelay, OnPermanent, Operator, Resource, Timer, mins, secs,
+};
 
 use crate::handlers;
 
@@ -30,10 +32,19 @@ fn meter() -> Resource<Meter> {
         handlers::meter::tidy_up(args).await
     }
     Resource::of::<Meter>()
-        .timer("measure", measure, |o| o.interval(secs(2)))
+        .timer(
+            "measure",
+            measure,
+            |o| o.interval(secs(2)).on_permanent(OnPermanent::Stop).cancellation_timeout(secs(10)),
+        )
         .timer(
             "tidy_up",
             tidy_up,
-            |o| o.interval(mins(1)).idle(secs(3)).sharp(true).initial_delay(secs(1)),
+            |o| {
+                o.interval(mins(1))
+                    .idle(secs(3))
+                    .sharp(true)
+                    .initial_delay(InitialDelay::up_to(secs(1)))
+            },
         )
 }

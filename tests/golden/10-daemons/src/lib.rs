@@ -1,0 +1,4 @@
+//! Keeps a light burning for each Beacon.
+
+pub mod generated;
+pub mod handlers;

@@ -1,0 +1,4 @@
+//! Moors vessels where there is room.
+
+pub mod generated;
+pub mod handlers;
