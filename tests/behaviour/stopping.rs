@@ -8,8 +8,8 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kopf_runtime::logging::{Verbosity, capture};
 use kopf_runtime::{
-    Change, Daemon, DaemonOptions, HandlerResult, Operator, Resource, StopReason, Stopped, Timer, blocking, millis,
-    secs,
+    Change, Daemon, DaemonOptions, HandlerResult, Operator, Resource, StopReason, Stopped, Temporary, Timer, blocking,
+    millis, secs,
 };
 use kopf_tests::cluster::{Cluster, Working};
 use kopf_tests::on_both_servers;
@@ -468,6 +468,38 @@ async fn the_operators_end_is_told_to_all_at_once_and_bounded() {
         .filter(|line| line.contains("Handler watch did not stop in time and was dropped"));
     let named: Vec<&str> = named.collect();
     assert!(named.len() == 1 && named[0].contains("/w7]"), "{named:?}");
+}
+
+// G-20: nobody is told that the object was deleted, for that may mean another end.
+#[tokio::test(start_paused = true)]
+async fn the_operators_end_is_no_deletion() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let watch = {
+        let notes = notes.clone();
+        move |Daemon { stopped, .. }: Daemon<Widget>| {
+            let notes = notes.clone();
+            async move {
+                notes.add("begun");
+                stopped.wait().await;
+                tokio::time::sleep(secs(2)).await;
+                notes.add(stopped.reason().to_string());
+                HandlerResult::Ok(())
+            }
+        }
+    };
+    // The object is being handled when the end comes.
+    let later = |_: Change<Widget>| async { HandlerResult::<()>::Err(Temporary::after(secs(3600), "later").into()) };
+    let resource = Resource::of::<Widget>()
+        .daemon("watch", watch, |o| o)
+        .on_create("later", later, |o| o);
+    let operator = cluster.start(Operator::new("suite").resource(resource));
+    create(&cluster, "a", json!({"size": 1})).await;
+    notes.wait_for(1).await;
+    tokio::time::sleep(secs(60)).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["begun", "OPERATOR_EXITING"]);
 }
 
 // G-20: with times of its own, a daemon has them also then, be they longer.

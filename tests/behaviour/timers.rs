@@ -47,7 +47,7 @@ async fn a_timer_ticks_with_its_object_and_ends_with_it(cluster: &Cluster) {
     operator.stop().await;
 }
 
-// K-11
+// K-11, T-14
 async fn a_timer_sees_the_current_spec(cluster: &Cluster) {
     widgets::install(cluster).await;
     let look = |Timer { spec, .. }: Timer<Widget>| async move { HandlerResult::Ok(spec.size) };
@@ -63,7 +63,7 @@ async fn a_timer_sees_the_current_spec(cluster: &Cluster) {
     cluster.patch(&path, &json!({"metadata": {"finalizers": null}})).await;
 }
 
-// T-4, T-5, B-064
+// T-4, T-5, T-6, B-064
 async fn a_timer_goes_on_after_failures(cluster: &Cluster) {
     widgets::install(cluster).await;
     let notes = Notes::default();
@@ -151,7 +151,7 @@ async fn retries_come_after_the_backoff_and_a_new_series_after_the_interval() {
     assert_eq!(times, ["0", "5000", "10000", "15000", "25000"]);
 }
 
-// T-2, T-7, T-10
+// T-2, T-7, T-8, T-10, T-11
 #[tokio::test(start_paused = true)]
 async fn an_idle_timer_waits_until_the_object_is_left_alone() {
     let cluster = Cluster::embedded().await;
@@ -188,7 +188,7 @@ async fn an_idle_timer_waits_until_the_object_is_left_alone() {
     operator.stop().await;
 }
 
-// T-7, T-10, B-065: what a timer does itself is no change; what others do meanwhile is one, be it in the same instant.
+// T-7, T-9, T-10, B-065: what a timer does itself is no change; what others do meanwhile is one, be it in the same instant.
 #[tokio::test(start_paused = true)]
 async fn an_idle_timer_is_disturbed_by_others_and_not_by_itself() {
     let cluster = Cluster::embedded().await;

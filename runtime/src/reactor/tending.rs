@@ -21,6 +21,8 @@ impl Processor {
         if self.registry.background.is_empty() {
             return false;
         }
+        // What ends from here on is told by its wake-up, which may need the state.
+        let at_rest = memory.background.is_at_rest();
         memory.background.show(body, spec, self.essence(body));
         let memo = self.memo(memory);
         let asked = Asked {
@@ -46,7 +48,7 @@ impl Processor {
         // A handler begins only once its object cannot vanish under it.
         let secured = self.storages.is_held(body);
         let host: Arc<dyn Host> = Arc::clone(self) as Arc<dyn Host>;
-        memory
+        let started = memory
             .background
             .adjust(&matching, reason, secured, |live| Surroundings {
                 host,
@@ -54,8 +56,8 @@ impl Processor {
                 memo,
                 live: Arc::clone(live),
             });
-        if !self.registry.has_idle_timers() {
-            memory.background.settle();
+        if at_rest && !started && !self.registry.has_idle_timers() {
+            memory.background.forget_state();
         }
         matching.iter().any(|handler| !handler.optional) || memory.background.hold()
     }
@@ -115,6 +117,9 @@ impl Host for Processor {
     }
 
     fn wake(self: Arc<Self>, key: &str) {
+        if self.environment.stopping.is_cancelled() {
+            return;
+        }
         if let Some(start) = self.inventory.wake(key) {
             queueing::spawn(&self, start);
         }

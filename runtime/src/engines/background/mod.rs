@@ -95,13 +95,14 @@ impl Background {
     /// G-18).
     ///
     /// Only when `secured` may those start that need the finalizer. [`Background::show`] must have been called before.
+    /// Says whether any were started.
     pub(crate) fn adjust(
         &mut self,
         matching: &[&Arc<BackgroundHandler>],
         reason: StopReason,
         secured: bool,
         surroundings: impl FnOnce(&Arc<LiveObject>) -> Surroundings,
-    ) {
+    ) -> bool {
         for task in &self.tasks {
             if !matching.iter().any(|handler| handler.id == task.handler.id) {
                 task.stop(reason);
@@ -109,16 +110,17 @@ impl Background {
         }
         // A stopped task may start again once it is gone; one that ended by itself may not.
         self.tasks.retain(|task| task.phase.get() != Step::Stopped);
-        let Some(live) = &self.live else { return };
+        let Some(live) = &self.live else { return false };
         let starting = matching.iter().filter(|handler| secured || handler.optional);
         let starting = starting.filter(|handler| !self.tasks.iter().any(|task| task.handler.id == handler.id));
         let mut starting = starting.peekable();
         if starting.peek().is_none() {
-            return;
+            return false;
         }
         let surroundings = Arc::new(surroundings(live));
         let started: Vec<Supervised> = starting.map(|handler| start(handler, &surroundings)).collect();
         self.tasks.extend(started);
+        true
     }
 
     /// Asks all to stop.
@@ -128,11 +130,14 @@ impl Background {
         }
     }
 
+    /// Whether there is no task, or only what is left of some.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.tasks.iter().all(|task| task.phase.get().has_ended())
+    }
+
     /// Keeps no state of an object that no task looks at.
-    pub(crate) fn settle(&mut self) {
-        if self.tasks.iter().all(|task| task.phase.get().has_ended()) {
-            self.live = None;
-        }
+    pub(crate) fn forget_state(&mut self) {
+        self.live = None;
     }
 
     /// The object as the tasks see it.
@@ -160,13 +165,6 @@ impl Background {
     fn step(&self, id: &str) -> Option<Step> {
         let task = self.tasks.iter().find(|task| task.handler.id == id)?;
         Some(task.phase.get())
-    }
-}
-
-impl Drop for Background {
-    /// Whoever forgets the object ends its tasks (G-25).
-    fn drop(&mut self) {
-        self.stop(StopReason::RESOURCE_DELETED);
     }
 }
 
