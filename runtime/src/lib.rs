@@ -69,6 +69,8 @@
 //!    handlers that are due: by default one, so that its success is stored before the next one is called. The call is
 //!    typed at the last moment (`arguments`), runs in its own span, and ends as one of a few outcomes, also by a
 //!    panic or when its time is up (`actions::invocation`, `actions::classification`).
+//!    The sub-handlers that a call wants (`intents::plans`, U) join the plan and are called right after it
+//!    (`intents::families`).
 //! 7. **Conclusion** (`actions::execution`, `intents::settling`, pure functions, E, R, P). From the outcomes follow the
 //!    records of the handlers, the results, and the time of the next attempt; once all have finished, the records go
 //!    and the essence that was handled is stored.

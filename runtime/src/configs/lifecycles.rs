@@ -31,7 +31,7 @@ pub enum Lifecycle {
 pub struct Waiting<'a> {
     /// The handler's id.
     pub id: &'a str,
-    /// How many attempts there were before.
+    /// How many attempts there were before, those of its sub-handlers included.
     pub retries: u32,
     /// When the first attempt began, or the handler was first due.
     pub started: Timestamp,

@@ -10,10 +10,11 @@ use jiff::Timestamp;
 
 use super::filters::Asked;
 use super::handlers::Handler;
-use super::planning::{Plan, Step, step};
+use super::planning::Plan;
 use super::plans::Wants;
 use super::selection::Candidate;
 use super::settling::{Finished, no_room};
+use super::steps::{Step, step};
 use crate::actions::execution::{self, Defaults, Moment, Outcome};
 use crate::configs::progress::Record;
 use crate::configs::{conventions, diffbase};

@@ -20,4 +20,5 @@ pub(crate) mod plans;
 pub(crate) mod registries;
 mod selection;
 pub(crate) mod settling;
+mod steps;
 pub(crate) mod stoppers;

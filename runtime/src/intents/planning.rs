@@ -10,26 +10,25 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::causes::{Factors, Reason, detect};
-use super::essences::{Essences, View};
+use super::essences::Essences;
 use super::families::family;
 pub(crate) use super::families::settled;
 use super::filters::Asked;
-use super::handlers::{ChangeKind, Handler};
+use super::handlers::Handler;
 use super::memos::Memo;
 use super::selection::{Candidate, Selection};
 pub(crate) use super::settling::{Conclusion, Finished, finish, forgotten, no_room, outgrown};
-use crate::actions::execution;
+use super::steps::steps;
+pub(crate) use super::steps::{Readiness, Step};
 use crate::actions::lifecycles::{self, Lifecycle, Waiting};
 use crate::configs::progress::Record;
 use crate::configs::storages::Storages;
 use crate::structs::bodies::Body;
-use crate::structs::diffs::Diff;
 use crate::structs::fields::FieldPath;
 
 /// What a cycle starts from.
@@ -67,43 +66,6 @@ pub(crate) enum FinalizerStep {
     Add,
     /// Remove it; the handlers run in the next cycle, if the object is still there.
     Remove,
-}
-
-/// Whether a handler can be called now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Readiness {
-    /// It has finished; there is nothing to do.
-    Done,
-    /// It is due after this time.
-    Sleeping(Duration),
-    /// It is due.
-    Awake,
-    /// It is due, but has reached its limits: it is to fail without being called (E-9).
-    Refused(String),
-    /// It is due, but a filter of it has failed: so it fails too, without being called (F-15, *Improve on*).
-    Faulty(String),
-}
-
-/// A handler that takes part in the cycle.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    pub(crate) handler: Arc<Handler>,
-    pub(crate) id: String,
-    /// Where it stands.
-    pub(crate) record: Record,
-    /// What it is told of the change (K-7, K-8).
-    pub(crate) old: Option<Arc<Value>>,
-    pub(crate) new: Option<Arc<Value>>,
-    pub(crate) diff: Diff,
-    pub(crate) readiness: Readiness,
-    /// It is called about the essence of the object, so its record notes which one it has handled.
-    pub(crate) notes: bool,
-    /// What it is called as: of a handler that is registered for several reasons, one of them.
-    pub(crate) kind: ChangeKind,
-    /// The index of the handler whose sub-handler it is.
-    pub(crate) parent: Option<usize>,
-    /// It fails if one of its sub-handlers has failed (U-7, *Improve on*).
-    pub(crate) all_must_succeed: bool,
 }
 
 /// What a cycle does.
@@ -163,16 +125,6 @@ impl Ground {
     }
 }
 
-impl Step {
-    /// It is to be made in this cycle, be it to fail without a call.
-    pub(super) fn is_due(&self) -> bool {
-        match self.readiness {
-            Readiness::Awake | Readiness::Refused(_) | Readiness::Faulty(_) => true,
-            Readiness::Done | Readiness::Sleeping(_) => false,
-        }
-    }
-}
-
 impl Plan {
     /// The steps to be made in this cycle, in this order; also those that are refused (L-1). With a parent, those of
     /// its sub-handlers (U-5).
@@ -188,8 +140,8 @@ impl Plan {
             .filter(|&index| self.steps[index].parent == parent && self.steps[index].is_due())
             .collect();
         let waiting = |&index: &usize| {
-            let Step { id, record, .. } = &self.steps[index];
-            Waiting::new(id, record.retries, record.started)
+            let Step { id, record, tries, .. } = &self.steps[index];
+            Waiting::new(id, *tries, record.started)
         };
         let waiting: Vec<Waiting<'_>> = due.iter().map(waiting).collect();
         lifecycles::pick(lifecycle, &waiting, &self.ground.body, random)
@@ -359,66 +311,6 @@ fn finalizer_step(reason: Reason, needed: bool, present: bool, work: bool) -> Fi
             (false, true) => FinalizerStep::Remove,
             (true, true) | (false, false) => FinalizerStep::Keep,
         },
-    }
-}
-
-/// The handlers that take part, in registration order (H-1).
-fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Timestamp) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
-    for step in candidates
-        .iter()
-        .filter_map(|candidate| step(candidate, selection, now))
-    {
-        // One function under several reasons is called once; the first one registered says how (H-10). But if any of
-        // them is about the essence, so is the call: what resuming has done does not make up for a change.
-        match steps.iter_mut().find(|first| first.id == step.id) {
-            Some(first) if step.notes && !first.notes => {
-                *first = Step {
-                    handler: Arc::clone(&first.handler),
-                    ..step
-                }
-            }
-            Some(_) => {}
-            None => steps.push(step),
-        }
-    }
-    steps
-}
-
-/// What a handler does in the cycle, if it takes part.
-pub(super) fn step(candidate: &Candidate<'_>, selection: Selection, now: Timestamp) -> Option<Step> {
-    let fault = match candidate.takes_part(selection) {
-        Ok(false) => return None,
-        Ok(true) => None,
-        Err(message) => Some(message),
-    };
-    let handler = candidate.handler;
-    let (record, view) = candidate.standing(selection.reason, now);
-    let View { old, new, diff } = view.clone();
-    Some(Step {
-        handler: Arc::clone(handler),
-        id: handler.id.clone(),
-        readiness: readiness(&record, &handler.limits, fault, now),
-        record,
-        old,
-        new,
-        diff,
-        notes: candidate.is_about_essence(selection.reason),
-        kind: handler.kind,
-        parent: None,
-        all_must_succeed: false,
-    })
-}
-
-/// Whether a handler can be called now (P-7, E-9); `fault` says that one of its filters has failed.
-fn readiness(record: &Record, limits: &execution::Limits, fault: Option<String>, now: Timestamp) -> Readiness {
-    match record.delay(now) {
-        _ if record.finished() => Readiness::Done,
-        Duration::ZERO => match execution::refuse(record, limits, now) {
-            None => fault.map_or(Readiness::Awake, Readiness::Faulty),
-            Some(message) => Readiness::Refused(message),
-        },
-        delay => Readiness::Sleeping(delay),
     }
 }
 

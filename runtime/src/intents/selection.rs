@@ -198,6 +198,13 @@ impl<'a> Candidate<'a> {
         all.cloned().collect::<Vec<_>>().into_iter()
     }
 
+    /// How many attempts it has made by this record, and its sub-handlers.
+    pub(super) fn tries(&self, record: &Record) -> u32 {
+        let subrefs = record.subrefs.iter().flatten();
+        let below = subrefs.filter_map(|id| Some(self.family.get(id)?.retries));
+        below.fold(record.retries, u32::saturating_add)
+    }
+
     /// Whether its record still says something about a cycle of this reason (C-15, C-16).
     ///
     /// What was recorded for another purpose is void, with two exceptions: resuming that is done stays done, whatever

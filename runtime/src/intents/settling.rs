@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::causes::Reason;
-use super::planning::{FinalizerStep, Ground, Plan, Step};
+use super::planning::{FinalizerStep, Ground, Plan};
+use super::steps::Step;
 use crate::actions::execution::Verdict;
 use crate::configs::conventions;
 use crate::configs::progress::Record;

@@ -235,14 +235,16 @@ macro_rules! error_options {
 /// Those that mean the same in all families.
 macro_rules! limit_options {
     () => {
-        /// How many times the function is called at most for one change (E-7).
+        /// How many times the function is called at most for one change (E-7). Calls that end well and only wait for
+        /// [sub-handlers](crate::Plan) are not counted (U-8, *Improve on*).
         pub fn retries(mut self, count: impl Into<Configured<u32>>) -> Self {
             self.common.limits.retries = Some(count.into());
             self
         }
 
         /// How long all attempts together may take, with the waits between them and across restarts; it also
-        /// interrupts a running async function, and then what the call has put into its patch is forgotten (E-8).
+        /// interrupts a running async function, and then what the call has put into its patch is forgotten (E-8). It
+        /// bounds the [sub-handlers](crate::Plan), too (U-8).
         pub fn timeout(mut self, timeout: impl Into<Configured<Duration>>) -> Self {
             self.common.limits.timeout = Some(timeout.into());
             self

@@ -17,6 +17,7 @@ mod updates;
 
 use std::any::TypeId;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use serde_json::{Map, json};
 
