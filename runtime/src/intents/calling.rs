@@ -1,8 +1,10 @@
 //! One attempt of a handler: the call itself, within the limits of the handler.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
@@ -11,7 +13,7 @@ use super::invocation::{Call, Common};
 use super::memos::Memo;
 use super::stoppers::Stopped;
 use crate::actions::execution::{self, Limits, Outcome};
-use crate::actions::invocation::{Invoked, invoke};
+use crate::actions::invocation::{Invoked, Start, invoke};
 use crate::configs::progress::Record;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
@@ -31,20 +33,71 @@ pub(crate) struct Subject<'a> {
     pub(crate) abort: &'a CancellationToken,
 }
 
+/// A call that is ready to begin, and how long it may take. It holds what the function is given, and nothing else.
+pub(crate) struct Prepared<'a> {
+    start: Start<'a>,
+    limit: Option<Duration>,
+}
+
+impl Prepared<'_> {
+    /// Makes the call.
+    pub(crate) async fn make(self, span: Span, workers: Option<&Arc<Semaphore>>, abort: &CancellationToken) -> Invoked {
+        invoke(self.start, span, self.limit, workers, abort).await
+    }
+}
+
+/// What came of a call; `None` if the operator ends meanwhile.
+///
+/// What an interrupted function has put into the patch is forgotten: it may have stopped half-way (E-10). A function of
+/// the patch that panics is an error of the handler that wanted it, and costs nobody else anything.
+pub(crate) fn outcome(invoked: Invoked, patch: &Patch, body: &Body) -> Option<Outcome> {
+    let outcome = match invoked {
+        Invoked::Returned(outcome) => outcome,
+        Invoked::TimedOut(outcome) => {
+            patch.take();
+            return Some(outcome);
+        }
+        Invoked::Aborted => return None,
+    };
+    let Err(panicked) = patch.check(body) else {
+        return Some(outcome);
+    };
+    patch.take();
+    Some(match outcome {
+        Outcome::Success(_) => Outcome::Arbitrary {
+            message: panicked.to_string(),
+        },
+        failure => failure,
+    })
+}
+
 impl Subject<'_> {
     /// Calls a handler; `None` if the operator ends meanwhile.
     ///
-    /// An async function is interrupted when its time is up, and what it has put into the patch is forgotten: it may
-    /// have stopped half-way (E-10).
+    /// An async function is interrupted when its time is up (E-10).
     pub(crate) async fn call<A>(
         &self,
         call: &Call<A>,
         record: &Record,
         limits: &Limits,
-        (param, stopped): (&Value, Stopped),
+        extras: (&Value, Stopped),
         span: Span,
         arguments: impl FnOnce(Common) -> A + Send,
     ) -> Option<Outcome> {
+        let prepared = self.prepare(call, record, limits, extras, arguments);
+        let invoked = prepared.make(span, self.environment.workers.as_ref(), self.abort).await;
+        outcome(invoked, self.patch, self.body)
+    }
+
+    /// Makes a call ready.
+    pub(crate) fn prepare<'c, A: 'c>(
+        &self,
+        call: &Call<A>,
+        record: &Record,
+        limits: &Limits,
+        (param, stopped): (&Value, Stopped),
+        arguments: impl FnOnce(Common) -> A + Send + 'c,
+    ) -> Prepared<'c> {
         let now = self.environment.clock.now();
         let runtime = execution::runtime(record, now);
         let about = ObjectReference::to(self.body);
@@ -62,29 +115,9 @@ impl Subject<'_> {
         let timeout = limits.timeout.filter(|_| limits.interrupt);
         let limit = timeout.map(|timeout| timeout.saturating_sub(runtime));
         let call = Arc::clone(call);
-        let workers = self.environment.workers.as_ref();
-        let start = Box::new(move || call(arguments(common)));
-        match invoke(start, span, limit, workers, self.abort).await {
-            Invoked::Returned(outcome) => Some(self.checked(outcome)),
-            Invoked::TimedOut(outcome) => {
-                self.patch.take();
-                Some(outcome)
-            }
-            Invoked::Aborted => None,
-        }
-    }
-
-    /// A function of the patch that panics is an error of the handler that wanted it, and costs nobody else anything.
-    fn checked(&self, outcome: Outcome) -> Outcome {
-        let Err(panicked) = self.patch.check(self.body) else {
-            return outcome;
-        };
-        self.patch.take();
-        match outcome {
-            Outcome::Success(_) => Outcome::Arbitrary {
-                message: panicked.to_string(),
-            },
-            failure => failure,
+        Prepared {
+            start: Box::new(move || call(arguments(common))),
+            limit,
         }
     }
 }

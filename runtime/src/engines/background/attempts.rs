@@ -1,6 +1,7 @@
 //! One attempt of a daemon or a timer: the call, and the sending of what it wants (G-5, T-14).
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use jiff::Timestamp;
@@ -16,7 +17,7 @@ use crate::actions::execution::{self, Defaults, ErrorsMode, Moment, Outcome, Ver
 use crate::actions::invocation::describe;
 use crate::configs::progress::Record;
 use crate::engines::spans;
-use crate::intents::calling::Subject;
+use crate::intents::calling::{self, Prepared, Subject};
 use crate::intents::invocation::BackgroundCall;
 use crate::structs::bodies::Body;
 use crate::structs::events::ObjectReference;
@@ -91,29 +92,13 @@ impl Task {
         abort: &CancellationToken,
     ) -> Option<(Series, Verdict)> {
         let patch = Patch::default();
-        let (body, spec) = self.object.live.now();
-        let record = series.record();
-        let limits = &self.handler.limits;
-        let refusal = execution::refuse(&record, limits, self.now());
-        let outcome = if let Some(message) = refusal {
-            Outcome::Permanent { message }
-        } else {
-            let subject = Subject {
-                environment: self.environment(),
-                body: &body,
-                spec: &spec,
-                memo: &self.object.memo,
-                patch: &patch,
-                abort,
-            };
-            let extras = (&self.handler.param, self.stopped.clone());
-            let arguments = |common| BackgroundCall {
-                common,
-                live: self.object.live.clone(),
-            };
-            subject
-                .call(&self.handler.call, &record, limits, extras, Span::current(), arguments)
-                .await?
+        let outcome = match self.prepare(series, &patch, abort) {
+            Err(message) => Outcome::Permanent { message },
+            Ok(call) => {
+                let environment = self.environment();
+                let invoked = call.make(Span::current(), environment.workers.as_ref(), abort).await;
+                calling::outcome(invoked, &patch, &self.object.live.body())?
+            }
         };
         drop(permit);
         let result = outcome.result().cloned();
@@ -121,9 +106,31 @@ impl Task {
         let contents = self.contents(&patch, result);
         if !contents.is_empty() {
             // Boxed, for it is large, and a call may take as long as the object is there.
-            Box::pin(self.send(&body, contents, abort)).await?;
+            Box::pin(self.send(contents, abort)).await?;
         }
         Some((series, verdict))
+    }
+
+    /// Makes the call ready, unless the limits forbid it. Nothing of the object is kept here while the call goes on.
+    fn prepare(&self, series: Series, patch: &Patch, abort: &CancellationToken) -> Result<Prepared<'static>, String> {
+        let (body, spec) = self.object.live.now();
+        let record = series.record();
+        let limits = &self.handler.limits;
+        if let Some(message) = execution::refuse(&record, limits, self.now()) {
+            return Err(message);
+        }
+        let subject = Subject {
+            environment: self.environment(),
+            body: &body,
+            spec: &spec,
+            memo: &self.object.memo,
+            patch,
+            abort,
+        };
+        let extras = (&self.handler.param, self.stopped.clone());
+        let live = Arc::clone(&self.object.live);
+        let arguments = move |common| BackgroundCall { common, live };
+        Ok(subject.prepare(&self.handler.call, &record, limits, extras, arguments))
     }
 
     /// What an outcome means for the series; said in the log.
@@ -151,9 +158,10 @@ impl Task {
     }
 
     /// Sends a patch until it is taken or refused: neither ends the task (G-24, T-15). `None` if that was cut short.
-    async fn send(&self, body: &Body, contents: PatchContents, abort: &CancellationToken) -> Option<()> {
+    async fn send(&self, contents: PatchContents, abort: &CancellationToken) -> Option<()> {
         let environment = self.environment();
-        let target = self.object.host.target(body);
+        let body = self.object.live.body();
+        let target = self.object.host.target(&body);
         // What cannot be written must not hold the object once the task is to end.
         let mut patience = environment.patience();
         patience.stopping = CancellationToken::new();
@@ -170,7 +178,7 @@ impl Task {
         let applied = tokio::select! {
             biased;
             never = stopping => never,
-            applied = application::apply(&target, body, contents, &patience) => applied,
+            applied = application::apply(&target, &body, contents, &patience) => applied,
         };
         match applied {
             Applied::Interrupted => return None,
