@@ -56,31 +56,34 @@
 //! 3. **Worker** (`reactor::queueing`, `reactor::throttling`, Q, X). The first entry of a queue starts the object's
 //!    worker, which runs one *cycle* after the other until nothing is left to do. Two cycles of one object never
 //!    overlap, those of different objects do. A cycle that breaks is waited out and made again; no other object notices.
-//! 4. **Cycle** (`reactor::processing`, C-1). Takes all that is queued. Handlers of raw events see every event of it;
+//! 4. **Indexing** (`reactor::indexing`, `engines::indexing`, `intents::indexes`, I). Before anything else, the index
+//!    handlers are shown the newest state. When the operator starts, the worker waits here until all indexes are complete
+//!    (`engines::readiness`).
+//! 5. **Cycle** (`reactor::processing`, C-1). Takes all that is queued. Handlers of raw events see every event of it;
 //!    all else looks at the newest state only. The spec is parsed into its type once for each state
 //!    (`reactor::fitting`). Daemons and timers are started, shown the new state, or asked to stop (`engines::background`,
 //!    G, T).
-//! 5. **Plan** (`intents::planning`, a pure function). From the object, what is stored on it (`configs`: B, P, N), the
+//! 6. **Plan** (`intents::planning`, a pure function). From the object, what is stored on it (`configs`: B, P, N), the
 //!    handlers with their filters (`intents::filters`, F; `intents::selection`, H) and one reading of the clock follow:
 //!    the reason (`intents::causes`, C-4), what is to be done about the finalizer (Z), and for each selected handler
 //!    whether it is due, sleeps, has finished, or has used up its attempts. A finalizer that has to come or go is a
 //!    guarded patch of its own, and ends the cycle: handlers run in the next one.
-//! 6. **Calls** (`reactor::handling`, `actions::lifecycles`, `intents::calling`, L, K). The lifecycle picks from the
+//! 7. **Calls** (`reactor::handling`, `actions::lifecycles`, `intents::calling`, L, K). The lifecycle picks from the
 //!    handlers that are due: by default one, so that its success is stored before the next one is called. The call is
 //!    typed at the last moment (`arguments`), runs in its own span, and ends as one of a few outcomes, also by a
 //!    panic or when its time is up (`actions::invocation`, `actions::classification`).
 //!    The sub-handlers that a call wants (`intents::plans`, U) join the plan and are called right after it
 //!    (`intents::families`).
-//! 7. **Conclusion** (`actions::execution`, `intents::settling`, pure functions, E, R, P). From the outcomes follow the
+//! 8. **Conclusion** (`actions::execution`, `intents::settling`, pure functions, E, R, P). From the outcomes follow the
 //!    records of the handlers, the results, and the time of the next attempt; once all have finished, the records go
 //!    and the essence that was handled is stored.
-//! 8. **Patch** (`actions::application`, `clients::patching`, A). All of it is sent at once: as a merge patch of the
+//! 9. **Patch** (`actions::application`, `clients::patching`, A). All of it is sent at once: as a merge patch of the
 //!    object, then of its status, then the transformations as JSON patches that hold for one version only. What the
 //!    server refuses is taken apart, so that progress is stored whatever a handler wanted; what it cannot take now is
 //!    kept and sent again, without calling any handler again.
-//! 9. **On** (W). The answer to the patch is the freshest state there is, so the next cycle starts from it; the echo of
-//!    it in the stream is recognised by its version, and older states are never looked at. Where nothing is due yet,
-//!    the worker sleeps until then, or until the next event.
+//! 10. **On** (W). The answer to the patch is the freshest state there is, so the next cycle starts from it; the echo of
+//!     it in the stream is recognised by its version, and older states are never looked at. Where nothing is due yet,
+//!     the worker sleeps until then, or until the next event.
 //!
 //! Nothing but flags is kept in memory: progress and the last handled state are on the object itself, in Kopf's
 //! formats. So an operator that was killed goes on where it stopped, and one that took over from Kopf where Kopf did. A

@@ -349,6 +349,37 @@ async fn several_kinds_and_handlers_feed_one_index(cluster: &Cluster) {
     operator.stop().await;
 }
 
+// H-10: one function that was registered twice is one contributor, by the first registration that matches.
+#[tokio::test(start_paused = true)]
+async fn a_function_contributes_once_however_often_it_is_registered() {
+    let cluster = Cluster::embedded().await;
+    let stage = Stage::new(&cluster).await;
+    let again = said(&stage.calls, &stage.met);
+    let resource = stage.resource(|o| o.label("x", "yes")).index(Said, again, |o| o);
+    let operator = cluster.start(Operator::new("suite").resource(resource));
+    create_with(
+        &cluster,
+        "a",
+        json!({"labels": {"x": "yes"}}),
+        json!({"size": 1, "says": {"a": 1}}),
+    )
+    .await;
+    stage.met.wait(json!({"a": [1]})).await;
+    cluster
+        .patch(
+            &path(&cluster, "a"),
+            &json!({"metadata": {"labels": null}, "spec": {"size": 2}}),
+        )
+        .await;
+    stage.calls.wait_for(2).await;
+    tokio::time::sleep(secs(10)).await;
+    operator.stop().await;
+    assert_eq!(
+        (stage.met.said(), stage.calls.all()),
+        (json!({"a": [1]}), vec!["a 1".into(), "a 2".into()])
+    );
+}
+
 /// A widget with a memo.
 struct Counted;
 

@@ -1,5 +1,6 @@
 //! The wait for complete indexes when an operator starts.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -243,6 +244,100 @@ async fn nobody_waits_once_the_indexes_were_complete() {
     let notes = notes.wait_for(3).await;
     operator.stop().await;
     assert_eq!(notes, ["a listed 1", "b ADDED 1", "stuck ADDED 1"]);
+}
+
+// I-16: a kind that is not served keeps nobody waiting, and once it is served, its objects are indexed.
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_kind_that_is_not_served() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    create(&cluster, "a", json!({"size": 1})).await;
+    let (notes, calls, met) = <(Notes, Notes, Met)>::default();
+    let operator = cluster.start(
+        Operator::new("suite")
+            .resource(Resource::of::<Widget>().on_event("seen", seen(&notes), |o| o))
+            .resource(Resource::of::<Gadget>().index(Said, said(&calls, &met), |o| o)),
+    );
+    notes.wait_for(1).await;
+    server(&cluster).apply(gadgets()).unwrap();
+    let spec = json!({"size": 1, "says": {"g": 1}});
+    server(&cluster).apply(gadget(&cluster, "g", &spec)).unwrap();
+    met.wait(json!({"g": [1]})).await;
+    create(&cluster, "b", json!({"size": 1})).await;
+    notes.wait_for(2).await;
+    operator.stop().await;
+}
+
+thread_local! {
+    /// How many specs there are; on a paused clock all is on the thread of the test.
+    static SPECS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A kind whose specs are counted.
+struct Counted;
+
+#[derive(Debug)]
+struct CountedSpec;
+
+impl<'de> Deserialize<'de> for CountedSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer)?;
+        SPECS.set(SPECS.get() + 1);
+        Ok(Self)
+    }
+}
+
+impl Drop for CountedSpec {
+    fn drop(&mut self) {
+        SPECS.set(SPECS.get() - 1);
+    }
+}
+
+impl Kind for Counted {
+    type Spec = CountedSpec;
+    type Status = Value;
+    type Memo = ();
+    const REFERENCE: Reference = Widget::REFERENCE;
+}
+
+// I-15: the raw objects wait, for no event is skipped; what is made of them does not.
+#[tokio::test(start_paused = true)]
+async fn waiting_objects_are_kept_once() {
+    let cluster = with_gadgets().await;
+    plan_listing(&cluster, 1, Failure::Delay(secs(100)));
+    for number in 0..50 {
+        create(&cluster, &format!("w{number}"), json!({"size": 1})).await;
+    }
+    let (notes, calls, met) = <(Notes, Notes, Met)>::default();
+    let index = {
+        let calls = calls.clone();
+        move |Index { name, .. }: Index<Counted>| {
+            calls.add(&*name);
+            async { HandlerResult::Ok(Entries::one(name, 1)) }
+        }
+    };
+    let counted = {
+        let notes = notes.clone();
+        move |Event { name, .. }: Event<Counted>| {
+            notes.add(name);
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let operator = cluster.start(
+        Operator::new("suite")
+            .resource(
+                Resource::of::<Counted>()
+                    .index(Said, index, |o| o)
+                    .on_event("counted", counted, |o| o),
+            )
+            .resource(Resource::of::<Gadget>().index(Said, said(&calls, &met), |o| o)),
+    );
+    calls.wait_for(50).await;
+    tokio::time::sleep(secs(10)).await;
+    assert_eq!((SPECS.get(), notes.all().len()), (0, 0));
+    notes.wait_for(50).await;
+    operator.stop().await;
+    assert_eq!((calls.all().len(), notes.all().len()), (50, 50));
 }
 
 /// A kind whose broken specs break whoever reads them.

@@ -33,6 +33,8 @@ pub(crate) enum Notice {
     Object(EventType, Body),
     /// The listing is complete.
     ListingEnded,
+    /// The cluster does not serve the kind, so that there are no objects of it.
+    Unserved,
     /// How the kind is served was found out, before each listing and each reopened watch.
     Serving(Serving),
 }
@@ -80,7 +82,10 @@ pub(crate) async fn stream(source: &Source, mut notify: impl FnMut(Notice) + Sen
                     })
                     .await;
             }
-            Ok(None) => outage.wait(&ApiError::from_status(404, None, None)).await,
+            Ok(None) => {
+                notify(Notice::Unserved);
+                outage.wait(&ApiError::from_status(404, None, None)).await;
+            }
             Err(error) => outage.wait(&error).await,
         }
     }

@@ -109,7 +109,7 @@ pub struct QueueingSettings {
     pub error_delays: Vec<Duration>,
     /// How many objects of one kind, in each of the namespaces that are watched one by one, are processed at once;
     /// `None` for no limit, and zero is refused. An object that has nothing to do, or waits for a retry, does
-    /// not count. Default: none.
+    /// not count, nor does one that is indexed. Default: none.
     pub worker_limit: Option<usize>,
     /// How long running handlers and timers may go on once the operator is to stop; then they are dropped.
     /// Handlers that run longer need more, and so does then the pod's `terminationGracePeriodSeconds`. Default: 10

@@ -61,6 +61,29 @@ fn a_result_replaces_the_one_before_and_an_equal_value_stays_where_it_is() {
     assert_eq!(values(&store, "a"), [2], "as in a map");
 }
 
+// I-4: whatever yields pairs is a mapping, and so is what yields none; null is a value, and so is a mapping in one.
+#[test]
+fn any_mapping_counts_and_any_value_is_kept() {
+    use serde_json::{Map, Value, json};
+
+    let store = Arc::<Store<String, Value>>::default();
+    let mut one = store.contribute();
+    let object: Map<String, Value> = serde_json::from_value(json!({"a": null, "b": {"c": 1}})).unwrap();
+    for entries in [
+        Entries::from_iter(object.clone()),
+        Entries::from_iter(object.clone().into_iter().collect::<HashMap<_, _>>()),
+        Entries::from_iter(object.into_iter().collect::<BTreeMap<_, _>>()),
+    ] {
+        one.take(Box::new(entries));
+        assert_eq!(
+            (&*store.get("a")[0], &*store.get("b")[0]),
+            (&Value::Null, &json!({"c": 1}))
+        );
+    }
+    one.take(Box::new(None::<(String, Value)>.into_iter().collect::<Entries<_, _>>()));
+    assert_eq!(store.len(), 0);
+}
+
 // I-6: what others contribute is not touched, nor looked at.
 #[test]
 fn memory_is_in_proportion_to_the_values_kept() {

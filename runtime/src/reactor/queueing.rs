@@ -22,7 +22,8 @@ pub(crate) struct Stream {
     pub(crate) processor: Arc<Processor>,
     /// Cancelled when everything that was there at the start is queued.
     pub(crate) listed: CancellationToken,
-    /// Keeps all handlers waiting until the first listing has ended, if the kind is indexed (I-14).
+    /// Keeps all handlers waiting until the first listing has ended, if the kind is indexed (I-14), or until it turns out
+    /// that there is nothing to be listed.
     pub(crate) hold: Mutex<Option<Hold>>,
 }
 
@@ -59,6 +60,7 @@ impl Stream {
         let inventory = &self.processor.inventory;
         match notice {
             Notice::Serving(serving) => self.processor.serve(serving),
+            Notice::Unserved => self.release(),
             Notice::ListingStarted => inventory.begin_listing(),
             Notice::Object(event_type, body) => {
                 let is_observed = |body: &Body| self.processor.may_be_observed(body);
@@ -70,10 +72,15 @@ impl Stream {
                 for start in inventory.end_listing() {
                     spawn(&self.processor, start);
                 }
-                drop(self.hold.lock().unwrap_or_else(PoisonError::into_inner).take());
+                self.release();
                 self.listed.cancel();
             }
         }
+    }
+
+    /// The indexes have, or will have, all objects of the stream that were there at the start.
+    fn release(&self) {
+        drop(self.hold.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 

@@ -22,8 +22,9 @@ impl<K: Kind> Resource<K> {
     ///
     /// Several handlers may feed one index, also those of several kinds; each contributes its own values (I-1). As long
     /// as not all objects that were there at the start have been indexed, no other handler of any kind is called (I-14,
-    /// I-15). Afterwards, an object's handlers wait for its own index handlers only, and those have no part in
-    /// `settings.queueing.worker_limit`.
+    /// I-15); the log says every half a minute what they wait for. A kind that the cluster does not serve has no objects,
+    /// and one that it serves later keeps nobody waiting (I-16). Afterwards, an object's handlers wait for its own index
+    /// handlers only, and those have no part in `settings.queueing.worker_limit`.
     ///
     /// An object whose spec does not fit its type is in no index: nobody can say what it should contribute, and what it
     /// did contribute is no longer true.
