@@ -1,5 +1,9 @@
 //! Which entries are for an object, as far as that follows from the spec and from functions that are still stubs.
 
+mod sub_handlers;
+
+pub use sub_handlers::sub_handlers;
+
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::{self, Context, Program};
 use serde_json::Value;

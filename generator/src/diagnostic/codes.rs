@@ -81,6 +81,8 @@ codes! {
     EndlessDaemon = "KG056", "A daemon holds up a deletion for a limited time.";
     IndexType = "KG057", "Keys and values of an index have Rust types.";
     IndexTypes = "KG058", "All kinds that feed an index agree on its types.";
+    ForEachPath = "KG060", "A sub-handler is for an item of a list, an entry of a map, or a single value.";
+    EqualKeys = "KG061", "Sub-handlers of one handler have distinct keys.";
     Group = "KG101", "A group is a DNS subdomain with a dot.";
     ResourceName = "KG102", "Names of a kind are DNS labels.";
     ListKind = "KG103", "The list kind differs from the kind.";

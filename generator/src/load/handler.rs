@@ -5,6 +5,7 @@ use super::field::field;
 use super::filters::filters;
 use super::keys::{BACKOFF, HANDLER};
 use super::reader::{Faults, boolean, choice, count, duration, mapping, missing, sequence, text};
+use super::sub_handler::for_each;
 use crate::diagnostic::{Code, Diagnostic, Span, listed, wrong_type};
 use crate::model::{Backoff, ErrorsMode};
 use crate::spec::{EntrySpec, HandlerSpec, Mapping, Node, Reading, Scalar, Spanned};
@@ -31,6 +32,7 @@ fn handler(node: &Node, faults: &mut Faults) -> Option<HandlerSpec> {
         types,
         deleted: option(keys, "deleted", boolean, faults),
         covers_downtime: option(keys, "coversDowntime", boolean, faults),
+        for_each: for_each(keys, faults),
         entry: entry(node, keys, "the handler", &["value", "old", "new"], faults)?,
     })
 }
@@ -67,7 +69,7 @@ fn handler_types(node: &Node, faults: &mut Faults) -> Vec<Spanned<String>> {
 }
 
 /// A whole entry may span many lines; its first key is enough to find it.
-fn head(node: &Node) -> Span {
+pub(super) fn head(node: &Node) -> Span {
     node.as_mapping()
         .and_then(|mapping| mapping.entries.first())
         .map_or(node.span, |entry| entry.key.span)
@@ -93,7 +95,7 @@ pub(super) fn entry(
         id: keys.get("id").and_then(|node| text(node, "`id`", faults)),
         enabled: option(keys, "enabled", boolean, faults),
         param: keys.get("param").map(|node| node.to_json(faults)),
-        field: keys.get("field").and_then(|node| field_path(node, faults)),
+        field: keys.get("field").and_then(|node| path(node, "`field`", faults)),
         retries: option(keys, "retries", count, faults),
         timeout: option(keys, "timeout", duration, faults),
         backoff: backoff(keys, faults),
@@ -182,22 +184,20 @@ fn errors_mode(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<E
     Some(Spanned::new(value, mode.span))
 }
 
-fn field_path(node: &Node, faults: &mut Faults) -> Option<Spanned<Vec<String>>> {
+/// A path of keys: with dots, or a list where a key has a dot of its own.
+pub(super) fn path(node: &Node, what: &str, faults: &mut Faults) -> Option<Spanned<Vec<String>>> {
     let path: Vec<String> = match node.as_sequence() {
         Some(keys) => keys
             .iter()
-            .filter_map(|key| text(key, "a key of `field`", faults))
+            .filter_map(|key| text(key, &format!("a key of {what}"), faults))
             .map(|key| key.value)
             .collect(),
-        None => text(node, "`field`", faults)?
-            .value
-            .split('.')
-            .map(str::to_string)
-            .collect(),
+        None => text(node, what, faults)?.value.split('.').map(str::to_string).collect(),
     };
     if path.is_empty() || path.iter().any(String::is_empty) {
         let fault = Diagnostic::error(Code::UnknownFieldPath, node.span, "a key of the path is empty");
-        faults.push(fault.help("write a path such as `spec.size`, without a leading dot"));
+        let example = if what == "`key`" { "name" } else { "spec.size" };
+        faults.push(fault.help(format!("write a path such as `{example}`, without a leading dot")));
         return None;
     }
     Some(Spanned::new(path, node.span))

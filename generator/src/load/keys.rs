@@ -69,8 +69,15 @@ pub(super) const PEERING: Keys = Keys {
 
 pub(super) const SETTINGS: Keys = Keys {
     place: "`settings`",
-    now: &["persistence", "posting", "execution", "queueing", "networking"],
-    later: &["process", "watching", "scanning", "background"],
+    now: &[
+        "persistence",
+        "posting",
+        "execution",
+        "background",
+        "queueing",
+        "networking",
+    ],
+    later: &["process", "watching", "scanning"],
     elsewhere: &[("peering", "the top level"), ("admission", "the top level")],
 };
 
@@ -129,6 +136,22 @@ pub(super) const EXECUTION: Keys = Keys {
     later: &[],
     elsewhere: &[],
 };
+
+pub(super) const BACKGROUND: Keys = Keys {
+    place: "`settings.background`",
+    now: &["cancellationPolling", "timerLimit"],
+    later: &[],
+    elsewhere: &[
+        ("cancellationBackoff", "an entry of `timers` or `daemons`"),
+        ("cancellationTimeout", "an entry of `timers` or `daemons`"),
+    ],
+};
+
+/// Settings of Kopf for what is done in steps there.
+pub(super) const BACKGROUND_LACKS: &[(&str, &str)] =
+    &[("instantExitTimeout", AT_ONCE), ("instantExitZeroTimeCycles", AT_ONCE)];
+
+const AT_ONCE: &str = "the end of a daemon or a timer is noticed at once here, without waiting in steps: remove it";
 
 pub(super) const QUEUEING: Keys = Keys {
     place: "`settings.queueing`",
@@ -271,8 +294,9 @@ pub(super) const HANDLER: Keys = Keys {
         "coversDowntime",
         "blocking",
         "returns",
+        "forEach",
     ],
-    later: &["forEach", "untyped", "renamedFrom"],
+    later: &["untyped", "renamedFrom"],
     elsewhere: &[
         ("interval", "`timers`"),
         ("idle", "`timers`"),
@@ -287,6 +311,58 @@ pub(super) const HANDLER: Keys = Keys {
         ("operations", "`webhooks`"),
     ],
 };
+
+/// An item of `forEach`.
+pub(super) const SUB_HANDLER: Keys = Keys {
+    place: "a sub-handler",
+    now: &[
+        "path",
+        "key",
+        "fn",
+        "enabled",
+        "param",
+        "retries",
+        "timeout",
+        "interrupt",
+        "backoff",
+        "errors",
+        "field",
+        "value",
+        "old",
+        "new",
+        "labels",
+        "annotations",
+        "when",
+        "blocking",
+        "forEach",
+    ],
+    later: &["untyped", "renamedFrom"],
+    elsewhere: &[
+        ("optional", "`handlers`, `timers` and `daemons`"),
+        ("deleted", "the handler itself"),
+        ("coversDowntime", "the handler itself"),
+        ("interval", "`timers`"),
+        ("idle", "`timers`"),
+        ("initialDelay", "`timers`"),
+    ],
+};
+
+/// What an item of `forEach` lacks, and why.
+pub(super) const SUB_HANDLER_LACKS: &[(&str, &str)] = &[
+    (
+        "id",
+        "its id comes from the item: that of the handler, `/`, and what `key` leads to in the item",
+    ),
+    (
+        "type",
+        "it is called whenever the handler is, for the same reason: remove it",
+    ),
+    (
+        "returns",
+        "its result would stand under another name for each item, which no schema can declare: write it by \
+         `patch.status` to a map that `status` declares",
+    ),
+];
 
 pub(super) const TIMER: Keys = Keys {
     place: "a timer",

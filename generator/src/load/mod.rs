@@ -16,6 +16,7 @@ mod parse;
 mod reader;
 mod resource;
 mod settings;
+mod sub_handler;
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,16 @@ pub(super) type Faults = Vec<Diagnostic>;
 
 /// The mapping at a node, with all its keys checked.
 pub(super) fn mapping<'n>(node: &'n Node, keys: &Keys, faults: &mut Faults) -> Option<&'n Mapping> {
+    mapping_without(node, keys, &[], faults)
+}
+
+/// The same, where some keys are refused with words of their own.
+pub(super) fn mapping_without<'n>(
+    node: &'n Node,
+    keys: &Keys,
+    lacks: &[(&str, &str)],
+    faults: &mut Faults,
+) -> Option<&'n Mapping> {
     let mapping = if is_empty(node) {
         &EMPTY
     } else {
@@ -24,6 +34,9 @@ pub(super) fn mapping<'n>(node: &'n Node, keys: &Keys, faults: &mut Faults) -> O
         }
         faults.push(if keys.later.contains(&key) {
             not_supported_yet(entry.key.span, key)
+        } else if let Some((_, why)) = lacks.iter().find(|(name, _)| *name == key) {
+            let message = format!("{} has no `{key}`", keys.place);
+            Diagnostic::error(Code::MisplacedOption, entry.key.span, message).help(*why)
         } else if let Some((_, home)) = keys.elsewhere.iter().find(|(name, _)| *name == key) {
             let message = format!("`{key}` is not a key of {}", keys.place);
             Diagnostic::error(Code::MisplacedOption, entry.key.span, message).help(format!("it belongs to {home}"))

@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use super::keys::{
-    DIFFBASE_ANNOTATIONS, DIFFBASE_STATUS, EXECUTION, FORMER, Keys, NETWORKING, PERSISTENCE, POSTING,
-    PROGRESS_ANNOTATIONS, PROGRESS_STATUS, QUEUEING, SETTINGS, STORAGE,
+    BACKGROUND, BACKGROUND_LACKS, DIFFBASE_ANNOTATIONS, DIFFBASE_STATUS, EXECUTION, FORMER, Keys, NETWORKING,
+    PERSISTENCE, POSTING, PROGRESS_ANNOTATIONS, PROGRESS_STATUS, QUEUEING, SETTINGS, STORAGE,
 };
-use super::reader::{Faults, boolean, choice, count, duration, mapping, missing, sequence, text, texts};
+use super::reader::{
+    Faults, boolean, choice, count, duration, mapping, mapping_without, missing, sequence, text, texts,
+};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::spec::{
-    DIFFBASE_FIELD, Execution, FormerSpec, Mapping, Networking, Node, PROGRESS_FIELD, Persistence, Posting, Queueing,
-    Settings, Spanned, StorageSpec,
+    Background, DIFFBASE_FIELD, Execution, FormerSpec, Mapping, Networking, Node, PROGRESS_FIELD, Persistence, Posting,
+    Queueing, Settings, Spanned, StorageSpec,
 };
 
 pub(super) fn settings(node: &Node, faults: &mut Faults) -> Option<Settings> {
@@ -18,12 +20,14 @@ pub(super) fn settings(node: &Node, faults: &mut Faults) -> Option<Settings> {
     let persistence = keys.get("persistence").and_then(|node| persistence(node, faults));
     let posting = keys.get("posting").and_then(|node| posting(node, faults));
     let execution = keys.get("execution").and_then(|node| execution(node, faults));
+    let background = keys.get("background").and_then(|node| background(node, faults));
     let queueing = keys.get("queueing").and_then(|node| queueing(node, faults));
     let networking = keys.get("networking").and_then(|node| networking(node, faults));
     Some(Settings {
         persistence: persistence.unwrap_or_default(),
         posting: posting.unwrap_or_default(),
         execution: execution.unwrap_or_default(),
+        background: background.unwrap_or_default(),
         queueing: queueing.unwrap_or_default(),
         networking: networking.unwrap_or_default(),
     })
@@ -130,6 +134,24 @@ fn execution(node: &Node, faults: &mut Faults) -> Option<Execution> {
             .and_then(|node| choice(node, "`lifecycle`", LIFECYCLES, faults)),
         max_workers: at_least_one(keys, "maxWorkers", faults),
     })
+}
+
+fn background(node: &Node, faults: &mut Faults) -> Option<Background> {
+    let keys = mapping_without(node, &BACKGROUND, BACKGROUND_LACKS, faults)?;
+    Some(Background {
+        cancellation_polling: time(keys, "cancellationPolling", faults).filter(|time| is_some_time(time, faults)),
+        timer_limit: at_least_one(keys, "timerLimit", faults),
+    })
+}
+
+/// Without a pause there would be no end of what is said.
+fn is_some_time(time: &Spanned<Duration>, faults: &mut Faults) -> bool {
+    if time.value.is_zero() {
+        let message = "`cancellationPolling` must be more than 0";
+        let fault = Diagnostic::error(Code::OutOfRange, time.span, message);
+        faults.push(fault.help("write how often the log says that a task is still ending: 60s"));
+    }
+    !time.value.is_zero()
 }
 
 fn queueing(node: &Node, faults: &mut Faults) -> Option<Queueing> {

@@ -1,7 +1,7 @@
 //! Entries of `handlers`, and what the entries of all lists have in common.
 
 use super::options::plain;
-use super::{Faults, background, filters, functions, options};
+use super::{Faults, background, filters, functions, options, sub_handlers};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{ChangeType, Configured, Daemon, Entry, Handler, HandlerType, Timer};
 use crate::naming;
@@ -54,6 +54,8 @@ fn handlers(spec: &HandlerSpec, builtin: bool, faults: &mut Faults) -> Vec<Handl
     let entry = &spec.entry;
     let lowered = self::entry(entry, full_id(entry), faults);
     options::check_handler(spec, faults);
+    let subs = spec.for_each.as_ref().map_or(&[][..], |subs| &subs.value);
+    let for_each = sub_handlers::sub_handlers(subs, &lowered, faults);
     let mut handlers = Vec::new();
     for name in &spec.types {
         let handler_type = handler_type(&name.value);
@@ -79,6 +81,7 @@ fn handlers(spec: &HandlerSpec, builtin: bool, faults: &mut Faults) -> Vec<Handl
             optional: of(ChangeType::Delete, &entry.optional),
             deleted: of(ChangeType::Resume, &spec.deleted),
             covers_downtime: of(ChangeType::Resume, &spec.covers_downtime),
+            for_each: for_each.clone(),
         });
     }
     handlers

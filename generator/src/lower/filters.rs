@@ -1,7 +1,7 @@
 //! Criteria and conditions, and the functions in them.
 
 use super::entries::check_function;
-use super::functions::entries;
+use super::functions::all_entries;
 use super::operator::{check_key, check_label_value};
 use super::{Faults, cel};
 use crate::diagnostic::{Code, Diagnostic};
@@ -69,12 +69,12 @@ fn check_values(entry: &EntrySpec, faults: &mut Faults) {
 /// The distinct functions in order of first mention; each has one argument, and is no handler.
 pub(super) fn helpers(spec: &ResourceSpec, faults: &mut Faults) -> Vec<Helper> {
     let mut helpers: Vec<Helper> = Vec::new();
-    for (name, argument) in entries(spec).flat_map(|entry| &entry.filters.functions) {
+    for (name, argument) in all_entries(spec).flat_map(|entry| &entry.filters.functions) {
         check_function(name, faults);
         let mut clash = |message: String, help: &str| {
             faults.push(Diagnostic::error(Code::TwoFamilies, name.span, message).help(help));
         };
-        if entries(spec).any(|entry| entry.function.value == name.value) {
+        if all_entries(spec).any(|entry| entry.function.value == name.value) {
             let what = match argument {
                 HelperArgument::Filter | HelperArgument::Value => "a filter",
                 HelperArgument::Delay => "a delay",

@@ -1,17 +1,20 @@
 //! The functions behind the entries, and who may share what.
 
+use std::iter;
+
 use super::Faults;
 use super::entries::{full_id, handler_type, id};
 use super::results::Results;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{ChangeType, Criterion, Family, Function, HandlerType};
-use crate::spec::{EntrySpec, ResourceSpec};
+use crate::spec::{EntrySpec, ResourceSpec, SubHandlerSpec};
 
 /// An entry with its family and the types that lead to it.
 struct Use<'s> {
     entry: &'s EntrySpec,
     family: Family,
     types: Vec<HandlerType>,
+    is_sub: bool,
 }
 
 impl Use<'_> {
@@ -25,23 +28,28 @@ impl Use<'_> {
 }
 
 fn uses(spec: &ResourceSpec) -> Vec<Use<'_>> {
-    let handlers = spec.handlers.iter().map(|handler| {
+    let handlers = spec.handlers.iter().flat_map(|handler| {
         let types: Vec<HandlerType> = handler.types.iter().map(|name| handler_type(&name.value)).collect();
         let family = if types.contains(&HandlerType::Event) {
             Family::Event
         } else {
             Family::Change
         };
-        Use {
-            entry: &handler.entry,
-            family,
-            types,
-        }
+        let subs = handler.for_each.iter().flat_map(|subs| &subs.value);
+        let subs = subs.flat_map(SubHandlerSpec::entries).map(|entry| (entry, true));
+        let of = move |(entry, is_sub)| Use {
+            entry,
+            family: if is_sub { Family::Change } else { family },
+            types: types.clone(),
+            is_sub,
+        };
+        iter::once((&handler.entry, false)).chain(subs).map(of)
     });
     let of = |entry, family| Use {
         entry,
         family,
         types: Vec::new(),
+        is_sub: false,
     };
     let timers = spec.timers.iter().map(|timer| of(&timer.entry, Family::Timer));
     let daemons = spec.daemons.iter().map(|daemon| of(&daemon.entry, Family::Daemon));
@@ -49,7 +57,14 @@ fn uses(spec: &ResourceSpec) -> Vec<Use<'_>> {
     handlers.chain(timers).chain(daemons).chain(indexes).collect()
 }
 
-/// All entries of a resource, in registration order.
+/// The same without those as a sub-handler, which have no ids of their own.
+fn registered(spec: &ResourceSpec) -> Vec<Use<'_>> {
+    let mut uses = uses(spec);
+    uses.retain(|one| !one.is_sub);
+    uses
+}
+
+/// All entries of a resource in registration order, but for those of sub-handlers.
 pub(super) fn entries(spec: &ResourceSpec) -> impl Iterator<Item = &EntrySpec> {
     spec.handlers
         .iter()
@@ -59,6 +74,12 @@ pub(super) fn entries(spec: &ResourceSpec) -> impl Iterator<Item = &EntrySpec> {
         .chain(spec.indexes.iter().map(|index| &index.entry))
 }
 
+/// The same with those of sub-handlers.
+pub(super) fn all_entries(spec: &ResourceSpec) -> impl Iterator<Item = &EntrySpec> {
+    let subs = spec.handlers.iter().filter_map(|handler| handler.for_each.as_ref());
+    entries(spec).chain(subs.flat_map(|subs| &subs.value).flat_map(SubHandlerSpec::entries))
+}
+
 /// The distinct functions in order of first mention.
 pub(super) fn functions(spec: &ResourceSpec, results: &Results, faults: &mut Faults) -> Vec<Function> {
     let mut functions: Vec<Function> = Vec::new();
@@ -66,26 +87,31 @@ pub(super) fn functions(spec: &ResourceSpec, results: &Results, faults: &mut Fau
     for (index, one) in uses.iter().enumerate() {
         let name = one.entry.function.value.as_str();
         let blocking = one.entry.blocking.as_ref().is_some_and(|flag| flag.value);
-        let change_types = one.types.iter().filter_map(|kind| match kind {
-            HandlerType::Change(change) => Some(*change),
-            HandlerType::Event => None,
-        });
-        let Some(known) = functions.iter_mut().find(|function| function.name == name) else {
-            let returns = results.of(one.entry);
-            let change_types = change_types.collect();
+        let is_known = functions.iter().any(|function| function.name == name);
+        if !is_known {
             functions.push(Function {
                 name: name.to_string(),
                 family: one.family,
-                change_types,
+                change_types: Vec::new(),
+                sub_types: Vec::new(),
                 blocking,
-                returns,
+                returns: results.of(one.entry),
                 indexed: None,
             });
+        }
+        let Some(function) = functions.iter_mut().find(|function| function.name == name) else {
             continue;
         };
-        for change in change_types {
-            if !known.change_types.contains(&change) {
-                known.change_types.push(change);
+        let types = if one.is_sub {
+            &mut function.sub_types
+        } else {
+            &mut function.change_types
+        };
+        for kind in &one.types {
+            if let HandlerType::Change(change) = kind
+                && !types.contains(change)
+            {
+                types.push(*change);
             }
         }
         if let Some(first) = uses[..index].iter().find(|other| other.entry.function.value == name) {
@@ -139,7 +165,7 @@ fn argument(family: Family) -> &'static str {
 
 /// An id stands for one function, and for one entry of a type.
 pub(super) fn check_ids(spec: &ResourceSpec, faults: &mut Faults) {
-    let uses = uses(spec);
+    let uses = registered(spec);
     for (index, one) in uses.iter().enumerate() {
         let id = one.id();
         let span = one.entry.id.as_ref().unwrap_or(&one.entry.function).span;
@@ -165,7 +191,7 @@ pub(super) fn check_ids(spec: &ResourceSpec, faults: &mut Faults) {
 
 /// Creation is a change of every field, too: a function of both would run twice for it.
 pub(super) fn warn_of_repetition(spec: &ResourceSpec, faults: &mut Faults) {
-    let uses = uses(spec);
+    let uses = registered(spec);
     let is = |one: &Use<'_>, change| one.types.contains(&HandlerType::Change(change));
     for field in uses.iter().filter(|one| is(one, ChangeType::Field)) {
         let function = &field.entry.function;

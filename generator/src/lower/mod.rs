@@ -23,6 +23,7 @@ mod sample_metadata;
 mod samples;
 mod schema;
 mod settings;
+mod sub_handlers;
 #[cfg(test)]
 mod tests;
 

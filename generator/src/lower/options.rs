@@ -4,7 +4,7 @@ use super::Faults;
 use super::entries::handler_type;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{ChangeType, HandlerType, Limits, Optional};
-use crate::spec::{EntrySpec, HandlerSpec, OptionSpec, Spanned};
+use crate::spec::{EntrySpec, HandlerSpec, OptionSpec, Spanned, SubHandlerSpec};
 
 /// The option without its place.
 #[expect(clippy::ref_option, reason = "options are asked where they stand")]
@@ -62,6 +62,17 @@ pub(super) fn check_handler(spec: &HandlerSpec, faults: &mut Faults) {
         misplaced("old", place(&entry.filters.old), help);
         misplaced("new", place(&entry.filters.new), help);
     }
+    let subs = spec.for_each.iter().flat_map(|subs| &subs.value);
+    for entry in subs.flat_map(SubHandlerSpec::entries) {
+        for (key, criterion) in [("old", &entry.filters.old), ("new", &entry.filters.new)] {
+            let Some(criterion) = criterion.as_ref().filter(|_| !only_changes) else {
+                continue;
+            };
+            let message = format!("`{key}` on a sub-handler of a handler that is not of type `update` or `field`");
+            let fault = Diagnostic::error(Code::MisplacedOption, criterion.span, message);
+            faults.push(fault.help("only these compare two values: use `value`, or put it under an entry of its own"));
+        }
+    }
 }
 
 /// Raw events are handled once and forgotten.
@@ -82,5 +93,10 @@ fn check_event(spec: &HandlerSpec, faults: &mut Faults) {
             format!("`{key}` on a handler of type `event`"),
         );
         faults.push(fault.help("raw events are handled once and never retried: remove it"));
+    }
+    if let Some(for_each) = &spec.for_each {
+        let message = "`forEach` on a handler of type `event`";
+        let fault = Diagnostic::error(Code::MisplacedOption, for_each.span, message);
+        faults.push(fault.help("sub-handlers need progress, which raw events have none of: take `create` or `update`"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::entries::Entries;
 use super::schema::{Lowering, Part, TypeNames, empty_object};
-use super::{Faults, builtins, entries, filters, functions, indexes, memos, paths, results, samples};
+use super::{Faults, builtins, entries, filters, functions, indexes, memos, paths, results, samples, sub_handlers};
 use crate::diagnostic::{Code, Diagnostic, Span, did_you_mean, listed};
 use crate::model::{IndexMarker, Origin, OwnKind, Preserve, Reference, Resource, Schema};
 use crate::naming;
@@ -52,6 +52,7 @@ fn resource(spec: &ResourceSpec, all: &[ResourceSpec], faults: &mut Faults) -> O
         results::refuse(spec, faults);
     }
     paths::check(spec, own.as_ref(), faults);
+    sub_handlers::check(spec, own.as_ref(), faults);
     let samples = samples::samples(spec, &reference, own.as_ref(), faults);
     let origin = own.map_or(Origin::Builtin, |own| Origin::Own(Box::new(own)));
     Some(Resource {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Faults, paths};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{
-    DiffBaseStorage, Execution, Former, Networking, Origin, Persistence, Posting, ProgressStorage, Queueing, Resource,
-    Settings,
+    Background, DiffBaseStorage, Entry, Execution, Former, Networking, Origin, Persistence, Posting, ProgressStorage,
+    Queueing, Resource, Settings,
 };
 use crate::naming;
 use crate::spec::{self, FormerSpec, OperatorSpec, Spanned, StorageSpec};
@@ -224,13 +224,25 @@ fn check_places(spec: &spec::Persistence, prefix: &str, faults: &mut Faults) {
 
 /// What the schema does not know is pruned when it is written: state there would be lost.
 pub(super) fn check_room(spec: &spec::Persistence, resources: &[Resource], faults: &mut Faults) {
-    for (storages, below) in [(&spec.progress, ".id"), (&spec.diffbase, "")] {
+    for (storages, below, usual) in [
+        (&spec.progress, ".id", spec::PROGRESS_FIELD),
+        (&spec.diffbase, "", spec::DIFFBASE_FIELD),
+    ] {
         let fields = storages.iter().filter_map(|storage| match storage {
             StorageSpec::Status { field, .. } => Some(field),
             StorageSpec::Annotations { .. } => None,
         });
         let fields: Vec<&Spanned<String>> = fields.collect();
         for field in &fields {
+            if let Some((resource, entry)) = result_at(resources, &field.value) {
+                let message = format!(
+                    "`{}` of `{}` stores its result at `status.{}`, too: each overwrites the other",
+                    entry.function, resource.reference.kind, entry.full_id
+                );
+                let help = format!("give the storage another place, such as {usual}, or the handler another `id`");
+                faults.push(Diagnostic::error(Code::Storage, field.span, message).help(help));
+                continue;
+            }
             let path = format!("{}{below}", field.value);
             let closed = resources.iter().find(|resource| match &resource.origin {
                 Origin::Own(own) => !paths::has_room(own, &path),
@@ -251,6 +263,20 @@ pub(super) fn check_room(spec: &spec::Persistence, resources: &[Resource], fault
             faults.push(Diagnostic::error(Code::Storage, field.span, message).help(help));
         }
     }
+}
+
+/// The entry that stores its result at or above a path.
+fn result_at<'r>(resources: &'r [Resource], path: &str) -> Option<(&'r Resource, &'r Entry)> {
+    let key = path.split('.').nth(1)?;
+    let entries = resources
+        .iter()
+        .flat_map(|resource| resource.entries().map(move |entry| (resource, entry)));
+    let returns = |resource: &Resource, entry: &Entry| {
+        let mut functions = resource.functions.iter();
+        functions.any(|function| function.name == entry.function && function.returns.is_some())
+    };
+    let mut entries = entries.filter(|(_, entry)| entry.full_id == key);
+    entries.find(|(resource, entry)| returns(resource, entry))
 }
 
 fn former(spec: &FormerSpec, prefix: &str, finalizer: &str, faults: &mut Faults) -> Former {
@@ -296,6 +322,10 @@ pub(super) fn others(spec: &spec::Settings) -> Settings {
             default_backoff: time(&execution.default_backoff),
             lifecycle: execution.lifecycle.as_ref().map(|name| lifecycle(&name.value)),
             max_workers: count(&execution.max_workers),
+        },
+        background: Background {
+            cancellation_polling: time(&spec.background.cancellation_polling),
+            timer_limit: count(&spec.background.timer_limit),
         },
         queueing: Queueing {
             error_delays: queueing.error_delays.clone(),

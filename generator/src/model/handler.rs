@@ -1,5 +1,6 @@
 //! Entries of all lists, and the functions behind them.
 
+use std::iter;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -56,12 +57,44 @@ pub struct Handler {
     pub deleted: Optional<bool>,
     /// On resume handlers: also objects created while the operator was away.
     pub covers_downtime: Optional<bool>,
+    /// Its sub-handlers.
+    pub for_each: Vec<SubHandler>,
 }
 
 impl Handler {
     pub(super) fn needed_variables(&self) -> impl Iterator<Item = &str> {
         let flags = [&self.optional, &self.deleted, &self.covers_downtime];
-        needed(flags).chain(self.entry.needed_variables())
+        needed(flags).chain(self.entries().into_iter().flat_map(Entry::needed_variables))
+    }
+
+    /// Its own entry, and those of its sub-handlers.
+    #[must_use]
+    pub fn entries(&self) -> Vec<&Entry> {
+        let below = self.for_each.iter().flat_map(SubHandler::entries);
+        iter::once(&self.entry).chain(below).collect()
+    }
+}
+
+/// An item of `forEach`: a sub-handler for each item of a list, each entry of a map, or a scalar.
+#[derive(Clone, Debug)]
+pub struct SubHandler {
+    /// Where they are: from the object's root, or within the item of the sub-handler above.
+    pub path: Vec<String>,
+    /// Where in the item the last part of the sub-handler's id is; `None` for the scalar itself, the map's key, or the
+    /// index in the list.
+    pub key: Option<Vec<String>>,
+    /// What all entries have; its ids are those of the handler that it belongs to.
+    pub entry: Entry,
+    /// Its own sub-handlers, within the item.
+    pub for_each: Vec<SubHandler>,
+}
+
+impl SubHandler {
+    /// Its own entry, and those of the sub-handlers below it.
+    #[must_use]
+    pub fn entries(&self) -> Vec<&Entry> {
+        let below = self.for_each.iter().flat_map(Self::entries);
+        iter::once(&self.entry).chain(below).collect()
     }
 }
 
@@ -296,6 +329,8 @@ pub struct Function {
     pub family: Family,
     /// The change types that lead to it, for its doc comment; empty for other families.
     pub change_types: Vec<ChangeType>,
+    /// The change types of the handlers that it is a sub-handler of.
+    pub sub_types: Vec<ChangeType>,
     /// A plain `fn` rather than an `async fn`.
     pub blocking: bool,
     /// What it returns besides errors, an object or any other shape; its `Shape::Object` has a type name.

@@ -15,12 +15,13 @@ pub use configured::{Backoff, Configured, Optional, unset};
 pub use filters::{Condition, Criterion, Filters, Helper, HelperArgument};
 pub use handler::{
     ChangeType, Daemon, Entry, ErrorsMode, Family, Function, Handler, HandlerType, Index, InitialDelay, Life, Limits,
-    OnPermanent, Restart, Timer,
+    OnPermanent, Restart, SubHandler, Timer,
 };
 pub use indexes::{IndexMarker, IndexType, TypePart};
 pub use schema::{Field, Fields, ObjectSchema, Presence, Scalar, Schema, SchemaTypes, Shape};
 pub use settings::{
-    DiffBaseStorage, Execution, Former, Networking, Persistence, Posting, ProgressStorage, Queueing, Settings,
+    Background, DiffBaseStorage, Execution, Former, Networking, Persistence, Posting, ProgressStorage, Queueing,
+    Settings,
 };
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,9 +139,9 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// What all entries have in common, in registration order.
+    /// What all entries have in common, in registration order; sub-handlers come after their handler.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let handlers = self.handlers.iter().map(|handler| &handler.entry);
+        let handlers = self.handlers.iter().flat_map(Handler::entries);
         handlers
             .chain(self.timers.iter().map(|timer| &timer.entry))
             .chain(self.daemons.iter().map(|daemon| &daemon.entry))

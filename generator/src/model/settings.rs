@@ -86,6 +86,8 @@ pub struct Posting {
 pub struct Settings {
     /// `settings.execution`.
     pub execution: Execution,
+    /// `settings.background`.
+    pub background: Background,
     /// `settings.queueing`.
     pub queueing: Queueing,
     /// `settings.networking`.
@@ -101,6 +103,15 @@ pub struct Execution {
     pub lifecycle: Option<&'static str>,
     /// How many blocking functions run at a time.
     pub max_workers: Option<u32>,
+}
+
+/// `settings.background`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Background {
+    /// How often the log says that a task is still ending.
+    pub cancellation_polling: Option<Duration>,
+    /// How many calls of timers run at a time.
+    pub timer_limit: Option<u32>,
 }
 
 /// `settings.queueing`.

@@ -4,17 +4,14 @@ use std::time::Duration;
 
 use super::types;
 use crate::model::{
-    ChangeType, ErrorsMode, Family, Function, Helper, HelperArgument, Origin, Resource, Restart, unset,
+    ChangeType, ErrorsMode, Family, Function, Helper, HelperArgument, Origin, Resource, Restart, SubHandler, unset,
 };
 
 /// The doc comment.
 pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
     let kind = &resource.reference.kind;
     let when = match function.family {
-        Family::Change => format!(
-            "Runs for each `{kind}` that {}: at least once, since a crash may repeat the call.",
-            occasions(resource, function)
-        ),
+        Family::Change => at_least_once(&changes(resource, function)),
         Family::Event => format!("Runs for each watch event of a `{kind}`."),
         Family::Timer => format!("Runs {} for each `{kind}`.", rhythm(resource, function)),
         Family::Daemon => format!("Runs beside each `{kind}` for as long as that is there."),
@@ -32,7 +29,7 @@ pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
         Family::Index => rest.push(index_errors(resource, function).to_owned()),
         _ => rest.push(errors(resource, function).to_owned()),
     }
-    let mut lines = vec![when];
+    let mut lines: Vec<String> = when.lines().map(str::to_owned).collect();
     if !rest.is_empty() {
         lines.extend([String::new(), rest.join(" ")]);
     }
@@ -51,6 +48,12 @@ pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
         lines.push("`live` is the object as it is now; all else is as it was when the attempt began.".to_owned());
     }
     if function.family == Family::Change {
+        if !function.sub_types.is_empty() {
+            lines.push("`item` is the one that the call is for.".to_owned());
+        }
+        if has_sub_handlers(resource, function) {
+            lines.push("While its sub-handlers have not finished, it is called again before each of them.".to_owned());
+        }
         lines.push("`retry` and `status` tell what was done before.".to_owned());
     }
     lines
@@ -130,13 +133,78 @@ pub(super) fn about_helper(resource: &Resource, function: &Helper) -> Vec<String
     ]
 }
 
-fn occasions(resource: &Resource, function: &Function) -> String {
-    let occasions = function.change_types.iter().map(|change| match change {
+fn at_least_once(changes: &str) -> String {
+    let line = format!("Runs {changes}: at least once, since a crash may repeat the call.");
+    if line.len() <= 116 {
+        return line;
+    }
+    format!("Runs {changes}.\nIt is called at least once, since a crash may repeat the call.")
+}
+
+/// What a function of changes runs for, as a handler and as a sub-handler.
+fn changes(resource: &Resource, function: &Function) -> String {
+    let kind = &resource.reference.kind;
+    let mut parts = Vec::new();
+    if !function.change_types.is_empty() {
+        let fields = fields(resource, function);
+        parts.push(format!(
+            "for each `{kind}` that {}",
+            occasions(&function.change_types, &fields)
+        ));
+    }
+    if !function.sub_types.is_empty() {
+        let (places, fields) = items(resource, function);
+        let occasions = occasions(&function.sub_types, &fields);
+        parts.push(format!(
+            "for each item of {} of a `{kind}` that {occasions}",
+            ticked(&places)
+        ));
+    }
+    parts.join(", and ")
+}
+
+/// The places of the items that it is a sub-handler for, and the fields that their handlers watch.
+fn items(resource: &Resource, function: &Function) -> (Vec<String>, Vec<String>) {
+    fn collect(subs: &[SubHandler], above: &str, function: &str, places: &mut Vec<String>) {
+        for sub in subs {
+            let place = format!("{above}{}", sub.path.join("."));
+            collect(&sub.for_each, &format!("{place}[]."), function, places);
+            if sub.entry.function == function && !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+    let (mut all, mut fields) = (Vec::new(), Vec::new());
+    for handler in &resource.handlers {
+        let mut places = Vec::new();
+        collect(&handler.for_each, "", &function.name, &mut places);
+        let field = handler.entry.field.iter().filter(|_| !places.is_empty());
+        fields.extend(field.map(|field| field.join(".")));
+        places.retain(|place| !all.contains(place));
+        all.extend(places);
+    }
+    fields.dedup();
+    (all, fields)
+}
+
+fn has_sub_handlers(resource: &Resource, function: &Function) -> bool {
+    fn nested(subs: &[SubHandler], function: &str) -> bool {
+        let has_own = |sub: &SubHandler| sub.entry.function == function && !sub.for_each.is_empty();
+        subs.iter().any(|sub| has_own(sub) || nested(&sub.for_each, function))
+    }
+    resource.handlers.iter().any(|handler| {
+        let is_own = handler.entry.function == function.name;
+        is_own && !handler.for_each.is_empty() || nested(&handler.for_each, &function.name)
+    })
+}
+
+fn occasions(types: &[ChangeType], fields: &[String]) -> String {
+    let occasions = types.iter().map(|change| match change {
         ChangeType::Create => "was created".to_owned(),
         ChangeType::Update => "has changed".to_owned(),
         ChangeType::Delete => "is being deleted".to_owned(),
         ChangeType::Resume => "was there when the operator started".to_owned(),
-        ChangeType::Field => format!("has another {}", ticked(&fields(resource, function))),
+        ChangeType::Field => format!("has another {}", ticked(fields)),
     });
     let occasions: Vec<_> = occasions.collect();
     match occasions.split_last() {
@@ -148,8 +216,9 @@ fn occasions(resource: &Resource, function: &Function) -> String {
 
 /// The paths that field handlers of a function watch.
 pub(super) fn fields(resource: &Resource, function: &Function) -> Vec<String> {
-    let mut fields: Vec<String> = resource
-        .entries_of(&function.name)
+    let own = resource.handlers.iter().map(|handler| &handler.entry);
+    let mut fields: Vec<String> = own
+        .filter(|entry| entry.function == function.name)
         .filter_map(|entry| entry.field.as_ref())
         .map(|field| field.join("."))
         .collect();

@@ -8,7 +8,7 @@ use super::registry::literal;
 use super::scope::Scope;
 use crate::model::{
     Backoff, ChangeType, Condition, Configured, Criterion, Daemon, Entry, ErrorsMode, Filters, Handler, HandlerType,
-    Index, InitialDelay, Life, Limits, OnPermanent, Optional, Restart, Timer,
+    Index, InitialDelay, Life, Limits, OnPermanent, Optional, Restart, SubHandler, Timer,
 };
 
 /// The options of a change or raw-event handler.
@@ -24,6 +24,14 @@ pub(super) fn of_handler(handler: &Handler, scope: &mut Scope) -> Vec<String> {
     options.configured("optional", &handler.optional, flag);
     options.configured("deleted", &handler.deleted, flag);
     options.configured("covers_downtime", &handler.covers_downtime, flag);
+    options.calls
+}
+
+/// The options of a sub-handler, but for sub-handlers of its own.
+pub(super) fn of_sub_handler(sub: &SubHandler, scope: &mut Scope) -> Vec<String> {
+    let mut options = Options::new(scope);
+    options.begin(&sub.entry);
+    options.usual(&sub.entry);
     options.calls
 }
 

@@ -52,6 +52,7 @@ struct Readme {
     has_indexes: bool,
     image: String,
     is_vendored: bool,
+    has_sub_handlers: bool,
     removals: Vec<String>,
 }
 
@@ -253,6 +254,7 @@ fn readme(operator: &Operator, description: &str) -> Readme {
         .iter()
         .filter(|resource| matches!(resource.origin, Origin::Own(_)))
         .collect();
+    let mut handlers = operator.resources.iter().flat_map(|resource| &resource.handlers);
     let kinds = operator.resources.iter().map(|resource| ReadmeKind {
         name: resource.reference.kind.clone(),
         api_version: resource.reference.api_version(),
@@ -280,6 +282,7 @@ fn readme(operator: &Operator, description: &str) -> Readme {
         has_indexes: !operator.indexes.is_empty(),
         image: format!("{}:{}", operator.deploy.image, operator.deploy.tag),
         is_vendored: operator.runtime == RuntimeSource::Vendored,
+        has_sub_handlers: handlers.any(|handler| !handler.for_each.is_empty()),
         removals: removals.collect(),
     }
 }

@@ -11,7 +11,7 @@ use super::scope::Scope;
 use super::settings::settings;
 use super::{indexes, memos, options, result, types};
 use crate::model::{
-    ChangeType, Entry, Family, Function, Handler, HandlerType, Helper, HelperArgument, Operator, Resource,
+    ChangeType, Entry, Family, Function, Handler, HandlerType, Helper, HelperArgument, Operator, Resource, SubHandler,
 };
 use crate::rustfmt::{WIDTH, signature, use_line};
 
@@ -160,14 +160,14 @@ impl Registry<'_> {
             calls.push(Call {
                 method: "timer",
                 arguments: self.named(resource, &timer.entry),
-                options: options::of_timer(timer, &mut self.scope),
+                options: plain(options::of_timer(timer, &mut self.scope)),
             });
         }
         for daemon in &resource.daemons {
             calls.push(Call {
                 method: "daemon",
                 arguments: self.named(resource, &daemon.entry),
-                options: options::of_daemon(daemon, &mut self.scope),
+                options: plain(options::of_daemon(daemon, &mut self.scope)),
             });
         }
         for index in &resource.indexes {
@@ -177,7 +177,7 @@ impl Registry<'_> {
             calls.push(Call {
                 method: "index",
                 arguments: vec![marker, self.reference(resource, &index.entry.function)],
-                options: options::of_index(index, &mut self.scope),
+                options: plain(options::of_index(index, &mut self.scope)),
             });
         }
         let scope = &mut self.scope;
@@ -269,29 +269,82 @@ impl Registry<'_> {
             let field = handler.entry.field.as_deref().map(options::field_path);
             arguments.splice(1..1, field);
         }
+        let mut options = plain(options::of_handler(handler, &mut self.scope));
+        options.extend(handler.for_each.iter().map(|sub| self.sub_handler(resource, sub)));
         Call {
             method: method(handler.handler_type),
             arguments,
-            options: options::of_handler(handler, &mut self.scope),
+            options,
         }
+    }
+
+    fn sub_handler(&mut self, resource: &Resource, sub: &SubHandler) -> Choice {
+        let key = match &sub.key {
+            Some(path) => options::field_path(path),
+            None => format!("{}::Natural", self.scope.runtime("EachKey")),
+        };
+        let function = self.reference(resource, &sub.entry.function);
+        let mut options = plain(options::of_sub_handler(sub, &mut self.scope));
+        options.extend(sub.for_each.iter().map(|below| self.sub_handler(resource, below)));
+        Choice::Call(Call {
+            method: "for_each",
+            arguments: vec![options::field_path(&sub.path), key, function],
+            options,
+        })
     }
 }
 
 const INTO_STRING: &str = "a String takes all";
 
-/// One registration.
+/// One registration: of a handler, or of its sub-handlers.
 struct Call {
     method: &'static str,
     arguments: Vec<String>,
-    options: Vec<String>,
+    options: Vec<Choice>,
+}
+
+/// What is chosen by one option.
+enum Choice {
+    Plain(String),
+    Call(Call),
+}
+
+fn plain(options: Vec<String>) -> Vec<Choice> {
+    options.into_iter().map(Choice::Plain).collect()
+}
+
+impl Choice {
+    fn line(&self) -> String {
+        match self {
+            Self::Plain(text) => text.clone(),
+            Self::Call(call) => call.line(),
+        }
+    }
+
+    /// Behind as many spaces, which are not part of it.
+    fn layout(&self, indent: usize) -> String {
+        match self {
+            Self::Plain(text) => text.clone(),
+            Self::Call(call) => call.layout(indent).trim_start().to_owned(),
+        }
+    }
 }
 
 impl Call {
+    fn options(&self) -> String {
+        self.options.iter().map(Choice::line).collect()
+    }
+
+    fn line(&self) -> String {
+        let (method, arguments) = (self.method, self.arguments.join(", "));
+        format!(".{method}({arguments}, |o| o{})", self.options())
+    }
+
     /// On one line, or else with an argument a line.
     fn layout(&self, indent: usize) -> String {
         let pad = " ".repeat(indent);
-        let (method, options) = (self.method, self.options.concat());
-        let line = format!("{pad}.{method}({}, |o| o{options})", self.arguments.join(", "));
+        let (method, options) = (self.method, self.options());
+        let line = format!("{pad}{}", self.line());
         if line.len() <= WIDTH {
             return line;
         }
@@ -303,9 +356,13 @@ impl Call {
         if closure.trim_end().len() <= WIDTH {
             text.push_str(&closure);
         } else {
-            text.extend([&pad, "    |o| {\n", &pad, "        o", &self.options[0]]);
-            for option in &self.options[1..] {
-                text.extend(["\n", &pad, "            ", option]);
+            let (first, rest) = match self.options.as_slice() {
+                [one] => (one.layout(indent + 8), &[][..]),
+                options => (options[0].layout(indent + 12), &options[1..]),
+            };
+            text.extend([&pad, "    |o| {\n", &pad, "        o", &first]);
+            for option in rest {
+                text.extend(["\n", &pad, "            ", &option.layout(indent + 12)]);
             }
             text.extend(["\n", &pad, "    },\n"]);
         }

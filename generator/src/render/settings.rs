@@ -42,6 +42,17 @@ pub(super) fn settings(operator: &Operator, scope: &mut Scope) -> Vec<String> {
             .max_workers
             .map(|count| format!("execution.max_workers = Some({count})")),
     );
+    let background = &groups.background;
+    lines.extend(assigned(
+        "background.cancellation_polling",
+        background.cancellation_polling.as_ref(),
+        scope,
+    ));
+    lines.extend(
+        background
+            .timer_limit
+            .map(|count| format!("background.timer_limit = Some({count})")),
+    );
     let queueing = &groups.queueing;
     lines.extend(times("queueing.error_delays", &queueing.error_delays, scope));
     lines.extend(

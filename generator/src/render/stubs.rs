@@ -140,6 +140,7 @@ fn body(
     if !argument.contains('\n') && argument.len() + 5 > WIDTH {
         return plain(function);
     }
+    let key = if bindings.contains(&"item") { ITEM_KEY } else { "" };
     let more: String = more.into_iter().map(|(_, text)| text).collect();
     if bindings.contains(&"events") {
         let post = |mut log: String| {
@@ -149,7 +150,7 @@ fn body(
         };
         let mut candidates = [full + &more, short + &more].into_iter();
         return match candidates.find_map(|message| let_message(&message)) {
-            Some(log) => (bindings, post(log)),
+            Some(log) => (bindings, key.to_owned() + &post(log)),
             None => (
                 vec!["name", "events"],
                 post("    let message = format!(\"Handling {name}\");\n".to_owned()),
@@ -158,10 +159,13 @@ fn body(
     }
     let mut candidates = [full + &more, short + &more].into_iter();
     match candidates.find_map(|message| log_call(&message, rest)) {
-        Some(log) => (bindings, log),
+        Some(log) => (bindings, key.to_owned() + &log),
         None => plain(function),
     }
 }
+
+/// Those that only sub-handlers have, which are told what they are for.
+const ITEM_KEY: &str = "    let key = item.as_ref().map_or(\"\", |item| item.key.as_str());\n";
 
 /// For what no line has room for.
 fn plain(function: &Function) -> (Vec<&'static str>, String) {
@@ -175,6 +179,7 @@ fn plain(function: &Function) -> (Vec<&'static str>, String) {
 /// The bindings, the message and what else goes into it.
 fn log_of(function: &Function) -> (Vec<&'static str>, &'static str, Option<&'static str>) {
     match (function.family, function.change_types.as_slice()) {
+        (Family::Change, []) => (vec!["name", "item"], log_of_item(function), None),
         (Family::Change, [ChangeType::Create]) => (vec!["name"], "Created KIND {name}", None),
         (Family::Change, [ChangeType::Resume]) => (vec!["name"], "Resumed KIND {name}", None),
         (Family::Change, [ChangeType::Delete]) => (vec!["name"], "Deleting KIND {name}", None),
@@ -196,9 +201,23 @@ fn log_of(function: &Function) -> (Vec<&'static str>, &'static str, Option<&'sta
     }
 }
 
+/// The message of a function that is a sub-handler and nothing else.
+fn log_of_item(function: &Function) -> &'static str {
+    match function.sub_types.as_slice() {
+        [ChangeType::Create] => "Created {key} of KIND {name}",
+        [ChangeType::Resume] => "Resumed {key} of KIND {name}",
+        [ChangeType::Delete] => "Deleting {key} of KIND {name}",
+        _ => "Handling {key} of KIND {name}",
+    }
+}
+
 /// One word for a Kubernetes event.
 fn reason(function: &Function) -> &'static str {
-    match function.change_types.as_slice() {
+    let types = match function.change_types.as_slice() {
+        [] => &function.sub_types,
+        types => types,
+    };
+    match types {
         [ChangeType::Create] => "Created",
         [ChangeType::Resume] => "Resumed",
         [ChangeType::Delete] => "Deleting",
@@ -278,6 +297,10 @@ fn escaped(text: &str) -> String {
 fn work(function: &Function, kind: &str, scope: &mut Scope) -> String {
     let to_do = match (function.family, function.change_types.as_slice()) {
         (Family::Daemon, _) => return watch(function, kind, scope),
+        (Family::Change, []) => match function.sub_types.as_slice() {
+            [ChangeType::Delete] => "undo what was done for the item, `item.typed()`.",
+            _ => "make the world match the item, `item.typed()`.",
+        },
         (Family::Change, [ChangeType::Delete]) => "undo what the other handlers did.",
         (Family::Change, [ChangeType::Field]) => "act on the new value.",
         (Family::Change, _) => "make the world match `spec`.",

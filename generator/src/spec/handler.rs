@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::field::FieldSpec;
+use super::sub_handler::SubHandlerSpec;
 use super::tree::Spanned;
 use crate::diagnostic::Span;
 use crate::model::{
@@ -93,6 +94,8 @@ pub(crate) struct HandlerSpec {
     pub(crate) deleted: OptionSpec<bool>,
     /// `coversDowntime`.
     pub(crate) covers_downtime: OptionSpec<bool>,
+    /// `forEach`, with its place.
+    pub(crate) for_each: Option<Spanned<Vec<SubHandlerSpec>>>,
     /// The rest.
     pub(crate) entry: EntrySpec,
 }

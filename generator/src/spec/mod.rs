@@ -6,6 +6,7 @@ mod operator;
 mod resource;
 mod scalar;
 mod settings;
+mod sub_handler;
 mod tree;
 
 pub(crate) use field::{FIELD_OPTIONS, FieldForm, FieldOption, FieldSpec, NamedField, OptionValue, TypeExpr, TypeForm};
@@ -17,9 +18,10 @@ pub(crate) use operator::{Deploy, Metadata, OperatorSpec, Peering, PeeringSpec, 
 pub(crate) use resource::{ResourceSpec, SampleSpec};
 pub(crate) use scalar::Reading;
 pub(crate) use settings::{
-    DIFFBASE_FIELD, Execution, FormerSpec, Networking, PROGRESS_FIELD, Persistence, Posting, Queueing, Settings,
-    StorageSpec,
+    Background, DIFFBASE_FIELD, Execution, FormerSpec, Networking, PROGRESS_FIELD, Persistence, Posting, Queueing,
+    Settings, StorageSpec,
 };
+pub(crate) use sub_handler::SubHandlerSpec;
 pub(crate) use tree::{Content, Entry, Mapping, Node, Scalar, Spanned};
 
 use std::sync::Arc;

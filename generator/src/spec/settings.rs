@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) posting: Posting,
     /// `execution`.
     pub(crate) execution: Execution,
+    /// `background`.
+    pub(crate) background: Background,
     /// `queueing`.
     pub(crate) queueing: Queueing,
     /// `networking`.
@@ -97,6 +99,15 @@ pub(crate) struct Execution {
     pub(crate) lifecycle: Option<Spanned<String>>,
     /// `maxWorkers`.
     pub(crate) max_workers: Option<Spanned<u32>>,
+}
+
+/// `settings.background`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Background {
+    /// `cancellationPolling`.
+    pub(crate) cancellation_polling: Option<Spanned<Duration>>,
+    /// `timerLimit`.
+    pub(crate) timer_limit: Option<Spanned<u32>>,
 }
 
 /// `settings.queueing`.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kopf_gen::matching::sub_handlers;
 use kopf_gen::model::{Operator, Resource};
 
 use super::record::{ObjectName, Record, Severity};
@@ -146,19 +147,37 @@ fn about(object: Option<&ObjectName>, text: &str) -> String {
     }
 }
 
-/// What all handlers are called on the screen.
+/// What all handlers are called on the screen, and the sub-handlers of the samples.
 pub(super) fn labels(operator: &Operator) -> impl Iterator<Item = String> {
     let resources = operator.resources.iter();
-    resources.flat_map(|resource| ids(resource).map(|(_, id)| label(resource, id)))
+    resources.flat_map(|resource| {
+        let handlers = ids(resource).map(|(_, id)| label(resource, id));
+        let samples = resource.samples.iter();
+        let subs = samples.flat_map(|sample| sub_handlers(resource, &[&sample.object]));
+        handlers.chain(subs.map(|id| label(resource, &id)))
+    })
 }
 
 /// What a handler is called on the screen: by its id in the spec, or in full where others of the kind share that.
 pub(super) fn label(resource: &Resource, id: &str) -> String {
+    if let Some(handler) = handler_of(resource, id) {
+        return label(resource, handler) + &id[handler.len()..];
+    }
     let short = ids(resource)
         .find(|(_, full)| *full == id)
         .map_or(id, |(short, _)| short);
     let is_shared = ids(resource).any(|(other, full)| other == short && full != id);
     if is_shared { id } else { short }.to_owned()
+}
+
+/// The full id of the handler that a sub-handler belongs to.
+fn handler_of<'r>(resource: &'r Resource, id: &str) -> Option<&'r str> {
+    if ids(resource).any(|(_, full)| full == id) {
+        return None;
+    }
+    let handlers = resource.handlers.iter().map(|handler| handler.entry.full_id.as_str());
+    let above = handlers.filter(|full| id.strip_prefix(full).is_some_and(|rest| rest.starts_with('/')));
+    above.max_by_key(|full| full.len())
 }
 
 /// The ids of a kind's handlers: in the spec, and in full.
@@ -221,6 +240,8 @@ resources:
             assert_eq!(label(id), id);
         }
         assert_eq!(label("resize/spec.size"), "resize");
+        assert_eq!(label("resize/spec.size/3"), "resize/3");
+        assert_eq!(label("note/spec.size/3/4"), "note/spec.size/3/4");
     }
 
     #[test]

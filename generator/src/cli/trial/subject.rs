@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kopf_gen::matching::is_for;
+use kopf_gen::matching::{is_for, sub_handlers};
 use kopf_gen::model::{Reference, Resource as Kind, Sample};
 use kopf_testserver::{Resource, Server, Status};
 use serde_json::{Value, json};
@@ -90,7 +90,8 @@ impl<'a, 's> Subject<'a, 's> {
             }
         };
         self.uid = object["metadata"]["uid"].clone();
-        self.settle().await?;
+        let calls = self.sub_calls(&[&object]);
+        self.settle(&calls).await?;
         Ok(true)
     }
 
@@ -107,8 +108,13 @@ impl<'a, 's> Subject<'a, 's> {
 
     async fn edit(&mut self, patch: &Value) -> Result<(), Gone> {
         self.stage.step("edit", &flow::flow(patch));
+        let before = self.object().unwrap_or_default();
         match self.send(patch) {
-            Ok(()) => self.settle().await,
+            Ok(()) => {
+                let after = self.object().unwrap_or_default();
+                let calls = self.sub_calls(&[&after, &before]);
+                self.settle(&calls).await
+            }
             Err(status) => {
                 self.refused("the edit", &status);
                 Ok(())
@@ -134,8 +140,18 @@ impl<'a, 's> Subject<'a, 's> {
         Ok(())
     }
 
-    /// Waits until the operator is done with the object, and shows its status.
-    async fn settle(&mut self) -> Result<(), Gone> {
+    /// The sub-handlers that a change has, with the calls that they had before.
+    fn sub_calls(&self, sides: &[&Value]) -> Vec<(String, usize)> {
+        let ids = sub_handlers(self.kind, sides).into_iter();
+        ids.map(|id| {
+            let calls = self.stage.journal.calls(&self.name, &id);
+            (id, calls)
+        })
+        .collect()
+    }
+
+    /// Waits until the operator is done with the object and has called these sub-handlers, and shows its status.
+    async fn settle(&mut self, calls: &[(String, usize)]) -> Result<(), Gone> {
         let (kind, operator) = (self.kind, self.stage.operator);
         let name = self.name.clone();
         let mut why = String::new();
@@ -162,6 +178,16 @@ impl<'a, 's> Subject<'a, 's> {
         if !self.stage.wait(LIMIT, is_settled).await? {
             let text = format!("the operator was not done with it within {}: {why}", duration(LIMIT));
             self.fault(&text);
+        }
+        let name = self.name.clone();
+        let is_missing = |journal: &Journal<'_>, (id, before): &(String, usize)| journal.calls(&name, id) <= *before;
+        let are_called = |_: &Server, journal: &Journal<'_>| !calls.iter().any(|one| is_missing(journal, one));
+        self.stage.wait(LAG, are_called).await?;
+        for one in calls {
+            if is_missing(&self.stage.journal, one) {
+                let label = label(self.kind, &one.0);
+                self.fault(&format!("sub-handler {label} was not called"));
+            }
         }
         self.stage.end_step();
         self.show_status();

@@ -1,6 +1,6 @@
 //! The operator's workload: account, Deployment, network policy.
 
-use super::{add, annotations, labels, metadata, selector};
+use super::{add, annotations, grace, labels, metadata, selector};
 use crate::fileset::FileSet;
 use crate::model::Operator;
 use crate::render::yaml::{Yaml, list, map};
@@ -56,7 +56,7 @@ fn pod(operator: &Operator) -> Yaml {
         "serviceAccountName" => &operator.name,
         "automountServiceAccountToken" => true,
         "enableServiceLinks" => false,
-        "terminationGracePeriodSeconds" => 30_i64,
+        "terminationGracePeriodSeconds" => grace::period(operator),
         "securityContext" => map! {
             "runAsNonRoot" => true,
             "runAsUser" => USER,

@@ -2,6 +2,7 @@
 
 mod crd;
 mod deployment;
+mod grace;
 mod peering;
 mod rbac;
 mod samples;

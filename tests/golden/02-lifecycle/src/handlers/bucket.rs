@@ -4,7 +4,8 @@ use kopf_runtime::{Change, HandlerResult};
 
 use crate::generated::bucket::{Bucket, ProvisionResult};
 
-/// Runs for each `Bucket` that was created or was there when the operator started: at least once, since a crash may repeat the call.
+/// Runs for each `Bucket` that was created or was there when the operator started.
+/// It is called at least once, since a crash may repeat the call.
 ///
 /// The result is stored at `.status.provision`. Any error is retried; `Permanent` ends the attempts.
 /// `retry` and `status` tell what was done before.

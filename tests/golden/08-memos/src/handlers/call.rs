@@ -4,7 +4,8 @@ use kopf_runtime::{Change, HandlerResult, Timer};
 
 use crate::generated::call::Call;
 
-/// Runs for each `Call` that was created or was there when the operator started: at least once, since a crash may repeat the call.
+/// Runs for each `Call` that was created or was there when the operator started.
+/// It is called at least once, since a crash may repeat the call.
 ///
 /// Any error is retried; `Permanent` ends the attempts.
 /// `retry` and `status` tell what was done before.

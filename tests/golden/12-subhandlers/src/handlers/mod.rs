@@ -1,0 +1,3 @@
+//! The handlers, one module for each kind.
+
+pub mod database;

@@ -1,0 +1,4 @@
+//! Keeps users, their grants and the parameters of databases.
+
+pub mod generated;
+pub mod handlers;
