@@ -119,7 +119,6 @@ fn the_examples_yield_the_names_of_their_registries() {
             "Change(Resume) provision provision",
             "Change(Update) reconfigure reconfigure",
             "Change(Field) resize resize",
-            "Change(Resume) recount recount",
             "Change(Delete) release release",
         ]
     );
@@ -129,7 +128,7 @@ fn the_examples_yield_the_names_of_their_registries() {
             .iter()
             .map(|function| function.name.as_str())
             .collect::<Vec<_>>(),
-        ["provision", "reconfigure", "resize", "recount", "release"]
+        ["provision", "reconfigure", "resize", "release"]
     );
 
     let (operator, _) = example("03-builtins.yaml");

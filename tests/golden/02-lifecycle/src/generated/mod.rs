@@ -32,9 +32,6 @@ fn bucket() -> Resource<Bucket> {
     async fn resize(args: Change<Bucket>) -> HandlerResult {
         handlers::bucket::resize(args).await
     }
-    async fn recount(args: Change<Bucket>) -> HandlerResult {
-        handlers::bucket::recount(args).await
-    }
     async fn release(args: Change<Bucket>) -> HandlerResult {
         handlers::bucket::release(args).await
     }
@@ -43,6 +40,5 @@ fn bucket() -> Resource<Bucket> {
         .on_resume("provision", provision, |o| o.retries(5).timeout(hours(1)).backoff(secs(15)))
         .on_update("reconfigure", reconfigure, |o| o)
         .on_field("resize", "spec.quota", resize, |o| o.errors(ErrorsMode::Permanent))
-        .on_resume("recount", recount, |o| o.covers_downtime(true))
         .on_delete("release", release, |o| o.retries(3).backoff(secs(5)))
 }

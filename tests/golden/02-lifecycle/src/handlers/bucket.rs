@@ -44,16 +44,6 @@ pub async fn resize(Change { name, old, new, .. }: Change<Bucket>) -> HandlerRes
     Ok(())
 }
 
-/// Runs for each `Bucket` that was there when the operator started: at least once, since a crash may repeat the call.
-///
-/// Any error is retried; `Permanent` ends the attempts.
-/// `retry` and `status` tell what was done before.
-pub async fn recount(Change { name, .. }: Change<Bucket>) -> HandlerResult {
-    tracing::info!("Resumed Bucket {name}");
-    // TODO: make the world match `spec`.
-    Ok(())
-}
-
 /// Runs for each `Bucket` that is being deleted: at least once, since a crash may repeat the call.
 ///
 /// Any error is retried; `Permanent` ends the attempts.

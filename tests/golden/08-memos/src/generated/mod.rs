@@ -51,5 +51,10 @@ fn desk() -> Resource<Desk> {
     async fn set_up(args: Change<Desk>) -> HandlerResult {
         handlers::desk::set_up(args).await
     }
-    Resource::with_memo::<Desk, crate::state::Lines>(Arc::clone).on_create("set_up", set_up, |o| o)
+    async fn recall(args: Change<Desk>) -> HandlerResult {
+        handlers::desk::recall(args).await
+    }
+    Resource::with_memo::<Desk, crate::state::Lines>(Arc::clone)
+        .on_create("set_up", set_up, |o| o)
+        .on_resume("recall", recall, |o| o.covers_downtime(true))
 }

@@ -13,3 +13,13 @@ pub async fn set_up(Change { name, memo, .. }: Change<Desk>) -> HandlerResult {
     // TODO: make the world match `spec`.
     Ok(())
 }
+
+/// Runs for each `Desk` that was there when the operator started: at least once, since a crash may repeat the call.
+///
+/// Any error is retried; `Permanent` ends the attempts.
+/// `retry` and `status` tell what was done before.
+pub async fn recall(Change { name, memo, .. }: Change<Desk>) -> HandlerResult {
+    tracing::info!("Resumed Desk {name}, memo {memo:?}");
+    // TODO: make the world match `spec`.
+    Ok(())
+}
