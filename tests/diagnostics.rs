@@ -257,11 +257,17 @@ fn stubs_tell_that_a_call_may_be_repeated() {
 
 // B-046: the stub mentions the finalizer and how to go without.
 #[test]
-fn stubs_of_timers_tell_that_a_deletion_waits() {
+fn stubs_of_timers_and_daemons_tell_that_a_deletion_waits() {
     let timer = |more: &str| {
         let text = with_handlers("  - {type: create, fn: go}\n");
         stubs(&format!("{text}  timers:\n  - {{fn: look, interval: 1m{more}}}\n"))
     };
     assert!(timer("").contains("A deletion waits for a running call"));
     assert!(!timer(", optional: true").contains("A deletion waits"));
+    let daemon = |more: &str| {
+        let text = with_handlers("  - {type: create, fn: go}\n");
+        stubs(&format!("{text}  daemons:\n  - {{fn: look{more}}}\n"))
+    };
+    assert!(daemon("").contains("A deletion waits for its end"));
+    assert!(!daemon(", optional: true").contains("A deletion waits"));
 }

@@ -200,12 +200,12 @@ fn indexes_are_asked_of_every_object() {
     let tried = Tried::of(&mut command(Path::new("specs/11-indexes.yaml")));
     tried.ends_with(0);
     for (object, line) in [
-        ("Vessel default/aurora", "at_berth        Indexing Vessel aurora"),
-        ("Vessel default/aurora", "moor            Created Vessel aurora"),
-        ("Barge default/mole", "at_berth        Indexing Barge mole"),
-        ("ConfigMap default/tides", "tides           Indexing ConfigMap tides"),
+        ("Vessel default/aurora", "at_berth  Indexing Vessel aurora"),
+        ("Vessel default/aurora", "moor      Created Vessel aurora"),
+        ("Barge default/mole", "at_berth  Indexing Barge mole"),
+        ("ConfigMap default/tides", "tides     Indexing ConfigMap tides"),
     ] {
-        tried.says(&[object, "create", line, "delete", "object          is gone"]);
+        tried.says(&[object, "create", line, "delete", "object    is gone"]);
     }
 }
 

@@ -14,6 +14,9 @@ pub(crate) const PATTERN_WIDTH: usize = 18;
 /// The same with `, ..` behind them, so that the whole pattern stands on one line.
 pub(crate) const PATTERN_REST: usize = PATTERN_WIDTH - 4;
 
+/// How much wider than the line the type of a result may be, with the brace on the next line.
+const LENIENCE: usize = 2;
+
 /// One `use` item as rustfmt writes it; it leaves the last column free.
 pub(crate) fn use_line(module: &str, mut names: Vec<&str>) -> String {
     const ROOM: usize = WIDTH - 1;
@@ -42,8 +45,20 @@ pub(crate) fn signature(indent: usize, name: &str, argument: &str, output: &str)
     if line.len() <= WIDTH && !argument.contains('\n') {
         return line;
     }
-    let output = wrapped(indent, 2, 2, output);
-    format!("{pad}{name}(\n{pad}    {argument},\n{pad}) {output} {{")
+    let last = indent + 2 + output.len();
+    // Where only the brace has no room, it goes on by itself.
+    let fits = last <= WIDTH + LENIENCE;
+    let brace = if fits && last + 2 > WIDTH {
+        format!("\n{pad}{{")
+    } else {
+        " {".to_owned()
+    };
+    let output = if fits {
+        output.to_owned()
+    } else {
+        wrapped(indent, 2, 2, output)
+    };
+    format!("{pad}{name}(\n{pad}    {argument},\n{pad}) {output}{brace}")
 }
 
 /// A type, its arguments on lines of their own if it does not fit between what stands `before` and `after` it.

@@ -31,7 +31,13 @@ fn spec() -> String {
       - {{type: field, fn: f_{word}, id: f, field: spec.{field}}}
       - {{type: event, fn: e_{word}, id: e}}
     timers:
-      - {{fn: t_{word}, id: t, interval: 10s, returns: {{value: string}}}}
+      - {{fn: t_{word}, id: t, interval: 10s, returns: {{value: string}}, initialDelay: {{fn: w_{word}}}}}
+    daemons:
+      - {{fn: g_{word}, id: g, optional: true, param: 1, retries: 3}}
+      - {{fn: b_{word}, id: b, optional: true, blocking: true, returns: {{value: string}}}}
+    indexes:
+      - {{fn: i_{word}, id: i{length}, value: '{kind}Spec'}}
+      - {{fn: n_{word}, id: n{length}, key: '()', value: 'std::collections::BTreeMap<String, Vec<{kind}Spec>>'}}
 "
         )
         .expect("a String takes all");

@@ -41,7 +41,11 @@ pub(super) fn stub(operator: &Operator, resource: &Resource, function: &Function
     let (bindings, log) = body(operator, resource, function, &family, &kind);
     let head = format!("{keyword} {}", function.name);
     let output = format!("-> {output}");
-    text.push_str(&signature(0, &head, &argument(&family, &bindings, &kind), &output));
+    let mut argument = argument(&family, &bindings, &kind);
+    if !argument.contains('\n') && argument.len() + 5 > WIDTH {
+        argument = argument.replace(&format!("<{kind}>"), &format!("<\n        {kind},\n    >"));
+    }
+    text.push_str(&signature(0, &head, &argument, &output));
     let value = match (&function.returns, &function.indexed) {
         (Some(returns), _) => first_value(returns, &function.name, 4, &mut |name| scope.own(&module, name)),
         (None, Some(_)) => Expression::Plain(format!("{}::none()", scope.runtime("Entries"))),

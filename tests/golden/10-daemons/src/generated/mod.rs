@@ -57,6 +57,7 @@ fn beacon() -> Resource<Beacon> {
             |o| {
                 o.field("spec.turning")
                     .value(true)
+                    .cancellation_backoff(secs(2))
                     .cancellation_timeout(secs(10))
                     .cancellation_polling(secs(5))
             },
