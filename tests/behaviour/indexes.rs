@@ -13,7 +13,7 @@ use kopf_tests::on_both_servers;
 use kopf_tests::widgets::{self, Notes, Widget, WidgetSpec, create, create_with, path};
 use kopf_testserver::{Failure, Server, Traffic};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 /// What the objects themselves say that they contribute.
 #[derive(Clone, Copy, Debug)]
@@ -663,7 +663,8 @@ async fn contradicting_indexes_refuse_the_start() {
     let cluster = Cluster::embedded().await;
     let refusal = async |operator: Operator| {
         let options = RunOptions::new(cluster.client.clone());
-        operator.run(options).await.unwrap_err().to_string()
+        let ended = timeout(secs(10), operator.run(options)).await;
+        ended.expect("it does not start").unwrap_err().to_string()
     };
     let (notes, met) = (Notes::default(), Met::default());
     let misheard = |_: Index<Gadget>| async { HandlerResult::Ok(Entries::none()) };
