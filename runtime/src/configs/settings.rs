@@ -111,9 +111,10 @@ pub struct QueueingSettings {
     /// `None` for no limit, and zero is refused. An object that has nothing to do, or waits for a retry, does
     /// not count, nor does one that is indexed. Default: none.
     pub worker_limit: Option<usize>,
-    /// How long running handlers and timers may go on once the operator is to stop; then they are dropped.
-    /// Handlers that run longer need more, and so does then the pod's `terminationGracePeriodSeconds`. Default: 10
-    /// seconds; Kopf's is 2.
+    /// How long running handlers, daemons and timers may go on once the operator is to stop; then they are dropped
+    /// . Daemons and timers with a `cancellation_timeout` have that and their `cancellation_backoff` instead, be
+    /// it longer (G-20). Handlers that run longer need more, and so does then the pod's
+    /// `terminationGracePeriodSeconds`. Default: 10 seconds; Kopf's is 2.
     pub exit_timeout: Duration,
 }
 
