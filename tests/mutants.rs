@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kopf_tests::{mutants, rules, workspace};
 
 /// The sections of Kopf's core behaviour.
-const SECTIONS: &str = "Q C H L F K E P N B D Z R A W M X S";
+const SECTIONS: &str = "Q C H L F K E P N B D Z R A W M I G T U X S";
 
 #[test]
 fn mutants_name_code_and_tests_that_there_are() {

@@ -466,7 +466,7 @@ async fn a_temporary_error_is_repeated_by_itself() {
     operator.stop().await;
 }
 
-// I-11: arbitrary errors as temporary ones, after the backoff; I-12: retries and timeout make them permanent.
+// I-11, I-12: arbitrary errors as temporary ones, after the backoff; retries and timeout make them permanent.
 #[tokio::test(start_paused = true)]
 async fn limits_make_errors_permanent() {
     type Options = fn(IndexOptions<Widget>) -> IndexOptions<Widget>;

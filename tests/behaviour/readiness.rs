@@ -184,7 +184,7 @@ fn stuck(
     }
 }
 
-// I-14: an object that was there, and is not indexed yet, keeps all waiting.
+// I-14, I-15: an object that was there, and is not indexed yet, keeps all waiting.
 #[tokio::test(start_paused = true)]
 async fn all_handlers_wait_for_a_slow_index_handler() {
     let cluster = with_gadgets().await;

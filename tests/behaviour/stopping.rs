@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 on_both_servers! {
+    fifty_daemons_end_with_their_operator;
     a_daemon_that_is_cancelled_cleans_up;
     a_daemon_without_a_finalizer_ends_with_its_object;
 }
@@ -79,6 +80,45 @@ async fn at_work(
 
 async fn at(begin: Instant, seconds: f64) {
     tokio::time::sleep_until(begin + Duration::from_secs_f64(seconds)).await;
+}
+
+// B-059: each ends by itself, for this reason and no other.
+async fn fifty_daemons_end_with_their_operator(cluster: &Cluster) {
+    const COUNT: usize = 50;
+    widgets::install(cluster).await;
+    let (begun, ended) = (Notes::default(), Notes::default());
+    let watch = {
+        let (begun, ended) = (begun.clone(), ended.clone());
+        move |Daemon { name, stopped, .. }: Daemon<Widget>| {
+            begun.add(name);
+            let ended = ended.clone();
+            async move {
+                while !stopped.wait_for(secs(600)).await {}
+                ended.add(stopped.reason().to_string());
+                HandlerResult::Ok(())
+            }
+        }
+    };
+    let operator = Operator::new("suite")
+        .settings(|settings| settings.queueing.exit_timeout = secs(300))
+        .resource(Resource::of::<Widget>().daemon("watch", watch, |o| o));
+    let operator = cluster.start(operator);
+    for number in 0..COUNT {
+        create(cluster, &format!("w{number}"), json!({"size": 1})).await;
+    }
+    let mut names = begun.wait_for(COUNT).await;
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), COUNT);
+    assert!(ended.all().is_empty());
+    let begin = Instant::now();
+    operator.stop().await;
+    assert!(begin.elapsed() < secs(300), "{:?}", begin.elapsed());
+    assert_eq!(ended.all(), ["OPERATOR_EXITING"; COUNT]);
+    for number in 0..COUNT {
+        let object = path(cluster, &format!("w{number}"));
+        cluster.patch(&object, &json!({"metadata": {"finalizers": null}})).await;
+    }
 }
 
 // G-12

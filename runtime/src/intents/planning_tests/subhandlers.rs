@@ -95,7 +95,7 @@ fn by_default_one_sub_handler_is_called_in_each_cycle() {
     assert_eq!(world.called(), Vec::<String>::new());
 }
 
-// U-6, U-8, E-4: the edge case of one that is delayed
+// U-5, U-6, U-8, E-4: the edge case of one that is delayed
 #[test]
 fn a_parent_waits_for_the_first_of_its_sub_handlers() {
     let mut world = World::new([create("p")]);
@@ -173,7 +173,7 @@ fn subrefs_are_a_sorted_union_and_what_is_absent_is_not_purged() {
     );
 }
 
-// P-10: a storage that cannot be searched
+// P-10, B-022: a storage that cannot be searched
 #[test]
 fn records_that_cannot_be_searched_for_are_found_by_subrefs() {
     let mut world = World::new([create("p"), create("q")]);
@@ -193,7 +193,7 @@ fn records_that_cannot_be_searched_for_are_found_by_subrefs() {
 
 // U-4
 #[test]
-fn nothing_is_called_for_a_parent_that_fails() {
+fn a_parent_that_fails_has_no_sub_handlers() {
     let mut world = World::new([create("p")]);
     world.lifecycle = Lifecycle::AllAtOnce;
     world
