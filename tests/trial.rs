@@ -210,6 +210,22 @@ fn indexes_are_asked_of_every_object() {
 }
 
 #[test]
+fn sub_handlers_have_lines_of_their_own() {
+    let tried = Tried::of(&mut command(Path::new("specs/12-subhandlers.yaml")));
+    tried.ends_with(0);
+    tried.says(&[
+        "create",
+        "create_database/ada       Handling ada of Database orders, retry 0",
+        "create_database/ada/read  Created read of Database orders",
+        "create_database/bob       Handling bob of Database orders, retry 0",
+        "configure/timeout         Handling timeout of Database orders",
+        "change_users/eve          Handling eve of Database orders, retry 0",
+        "configure/workers         Handling workers of Database orders",
+        "object                    is gone",
+    ]);
+}
+
+#[test]
 fn filters_let_through_what_is_for_their_handlers() {
     let tried = Tried::of(&mut command(Path::new("specs/05-filters.yaml")));
     tried.ends_with(0);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::lower;
 use crate::load::load;
-use crate::model::{Field, Operator, Origin, OwnKind, Presence, Shape};
+use crate::model::{ChangeType, Field, Operator, Origin, OwnKind, Presence, Shape};
 
 fn resolve(text: &str) -> (Operator, String) {
     let document = load("operator.yaml", text).unwrap_or_else(|faults| panic!("{faults}"));
@@ -375,4 +375,55 @@ fn open_parts_follow_preserve_unknown_fields() {
             "{value}"
         );
     }
+}
+
+#[test]
+fn sub_handlers_are_nested_and_their_functions_known() {
+    let text = format!(
+        "{HEAD}  - apiVersion: db.example.com/v1
+    kind: Database
+    types: {{user: {{name: string | required=true, grants: '[]string | listType=set'}}}}
+    spec: {{users: '[]user | listType=map listMapKey=name'}}
+    handlers:
+      - type: [create, update]
+        fn: provision
+        forEach:
+          - {{path: spec.users, key: name, fn: add, retries: {{env: RETRIES}}, forEach: [{{path: grants, fn: grant}}]}}
+      - {{type: delete, fn: add}}
+"
+    );
+    let (operator, warnings) = resolve(&text);
+    assert_eq!(warnings, "");
+    let resource = &operator.resources[0];
+    for handler in &resource.handlers[..2] {
+        let [users] = handler.for_each.as_slice() else {
+            panic!("one place, not {:?}", handler.for_each)
+        };
+        assert_eq!(
+            (users.path.join("."), users.key.clone()),
+            ("spec.users".into(), Some(vec!["name".into()]))
+        );
+        assert_eq!(
+            (users.for_each[0].path.join("."), &users.for_each[0].key),
+            ("grants".into(), &None)
+        );
+    }
+    assert!(resource.handlers[2].for_each.is_empty());
+    let functions = resource.functions.iter().map(|function| {
+        (
+            function.name.as_str(),
+            function.change_types.as_slice(),
+            function.sub_types.as_slice(),
+        )
+    });
+    let both = [ChangeType::Create, ChangeType::Update];
+    assert_eq!(
+        functions.collect::<Vec<_>>(),
+        [
+            ("provision", &both[..], &[][..]),
+            ("add", &[ChangeType::Delete], &both),
+            ("grant", &[], &both),
+        ]
+    );
+    assert_eq!(operator.needed_variables().into_iter().collect::<Vec<_>>(), ["RETRIES"]);
 }
