@@ -213,8 +213,7 @@ fn indexes_are_asked_of_every_object() {
 fn sub_handlers_have_lines_of_their_own() {
     let tried = Tried::of(&mut command(Path::new("specs/12-subhandlers.yaml")));
     tried.ends_with(0);
-    tried.says(&[
-        "create",
+    for line in [
         "create_database/ada       Handling ada of Database orders, retry 0",
         "create_database/ada/read  Created read of Database orders",
         "create_database/bob       Handling bob of Database orders, retry 0",
@@ -222,7 +221,9 @@ fn sub_handlers_have_lines_of_their_own() {
         "change_users/eve          Handling eve of Database orders, retry 0",
         "configure/workers         Handling workers of Database orders",
         "object                    is gone",
-    ]);
+    ] {
+        tried.says(&[line]);
+    }
 }
 
 #[test]
