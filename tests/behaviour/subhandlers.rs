@@ -765,7 +765,7 @@ async fn the_timeout_of_a_parent_ends_its_sub_handlers() {
     widgets::install(&cluster).await;
     let log = capture(Verbosity::Normal);
     let (notes, begin) = (Notes::default(), Instant::now());
-    let parent = {
+    let parent = |others: [&'static str; 2]| {
         let inner = notes.clone();
         move |Change { plan, .. }: Change<Widget>| {
             let noting = inner.clone();
@@ -776,22 +776,39 @@ async fn the_timeout_of_a_parent_ends_its_sub_handlers() {
                     HandlerResult::Ok(())
                 }
             };
-            plan.sub("endless", endless, |o| o);
-            plan.sub("late", member(&inner, "late", 0, secs(1)), |o| o);
+            for id in others {
+                if id == "endless" {
+                    plan.sub(id, endless.clone(), |o| o);
+                } else {
+                    plan.sub(id, member(&inner, id, 0, secs(1)), |o| o);
+                }
+            }
             async { HandlerResult::Ok("p") }
         }
     };
+    // Some are not called any more; or all were called, and one of them was not let finish.
     let operator = cluster.start(operator(
         Lifecycle::AllAtOnce,
-        Resource::of::<Widget>().on_create("p", parent, |o| o.timeout(secs(10))),
+        Resource::of::<Widget>()
+            .on_create("p", parent(["endless", "late"]), |o| o.timeout(secs(10)))
+            .on_create("q", parent(["early", "endless"]), |o| o.timeout(secs(30))),
     ));
     create(&cluster, "a", json!({"size": 1})).await;
-    let done = cluster.wait(&path(&cluster, "a"), handled).await;
+    let done = cluster
+        .wait(&path(&cluster, "a"), |object| {
+            handled(object) && !object["status"].is_null()
+        })
+        .await;
     operator.stop().await;
     assert!(begin.elapsed() < secs(60), "{:?}", begin.elapsed());
-    assert_eq!(notes.all(), ["endless"]);
-    assert_eq!((&done["status"], records(&done)), (&Value::Null, vec![]));
-    assert!(log.text().contains("Handler p failed for good"), "{}", log.text());
+    assert_eq!(notes.all(), ["endless", "early 0", "endless"]);
+    assert_eq!(
+        (&done["status"], records(&done)),
+        (&json!({"q/early": "early"}), vec![])
+    );
+    let text = log.text();
+    assert!(text.contains("Handler p failed for good: would time out"), "{text}");
+    assert!(text.contains("Handler q failed for good: timed out"), "{text}");
 }
 
 // U-1: outside of an operator
