@@ -266,7 +266,7 @@ async fn a_deletion_is_handled_once_while_a_timer_ends(cluster: &Cluster) {
     assert_eq!(notes.all(), ["begun", "gone delete", "ended"]);
 }
 
-// Z-10, Z-2
+// Z-10, Z-2, T-1
 async fn a_timer_that_is_stopped_keeps_the_finalizer_until_it_has_ended(cluster: &Cluster) {
     widgets::install(cluster).await;
     let notes = Notes::default();
