@@ -812,9 +812,10 @@ async fn the_timeout_of_a_parent_ends_its_sub_handlers() {
 }
 
 // U-1: outside of an operator
-#[test]
-fn a_plan_can_be_read_in_a_unit_test() {
-    fn parent(Change { plan, retry, .. }: Change<Widget>) -> HandlerResult {
+#[tokio::test]
+async fn a_plan_can_be_read_in_a_unit_test() {
+    async fn parent(Change { plan, retry, .. }: Change<Widget>) -> HandlerResult {
+        tokio::task::yield_now().await;
         if !plan.failures().is_empty() {
             plan.all_must_succeed();
         }
@@ -831,7 +832,7 @@ fn a_plan_can_be_read_in_a_unit_test() {
     change.plan = Plan::for_test().failed("0", "no room");
     assert_eq!(change.plan.failures(), [("0".to_owned(), "no room".to_owned())]);
     let plan = change.plan.clone();
-    parent(change).unwrap();
+    parent(change).await.unwrap();
     assert_eq!(plan.ids(), ["0", "1"]);
     let item = Item::for_test("80", 80);
     assert_eq!((item.key.as_str(), item.typed::<u16>().unwrap()), ("80", 80));
