@@ -128,7 +128,7 @@ impl Inventory {
     pub(crate) fn wake(&self, key: &str) -> Option<Start> {
         self.with(|objects| {
             let entry = objects.entries.get_mut(key)?;
-            if matches!(entry.queue.back(), Some(Incoming::Wake)) {
+            if matches!(entry.queue.front(), Some(Incoming::Wake)) {
                 return None;
             }
             entry.enqueue(key.into(), Incoming::Wake)
@@ -252,7 +252,11 @@ impl Entry {
     }
 
     fn enqueue(&mut self, key: Box<str>, incoming: Incoming) -> Option<Start> {
-        self.queue.push_back(incoming);
+        match incoming {
+            // In front, where it keeps no state from making way for a later one.
+            Incoming::Wake => self.queue.push_front(incoming),
+            Incoming::Object(..) | Incoming::Vanished => self.queue.push_back(incoming),
+        }
         match &self.state {
             State::Working(notify) => {
                 notify.notify_one();
@@ -343,7 +347,6 @@ mod tests {
             assert!(inventory.put(EventType::Modified, modified, is_observed).is_none());
             assert!(inventory.wake("a").is_none());
             assert!(inventory.wake("a").is_none());
-            inventory.with(|objects| objects.entries.get_mut("a").unwrap().queue.pop_back());
         }
         inventory.put(EventType::Deleted, body("a", "100"), is_observed);
         inventory.put(EventType::Added, body("a", "101"), is_observed);
@@ -352,7 +355,7 @@ mod tests {
             Incoming::Object(_, body) => body.resource_version().unwrap(),
             Incoming::Vanished | Incoming::Wake => "",
         });
-        assert_eq!(versions.collect::<Vec<_>>(), ["1", "3", "100", "101"]);
+        assert_eq!(versions.collect::<Vec<_>>(), ["", "1", "3", "100", "101"]);
     }
 
     //

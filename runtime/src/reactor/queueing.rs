@@ -112,8 +112,9 @@ async fn work(processor: Arc<Processor>, start: Start, mut hold: Option<Hold>) {
     loop {
         match next {
             Next::Gone => {
-                memory.leave_indexes();
-                return inventory.forget(&key);
+                // First, for what is in an index is its author's: whatever breaks there, nothing waits for this worker.
+                inventory.forget(&key);
+                return memory.leave_indexes();
             }
             Next::Rest => match inventory.take(&key, memory) {
                 Ok((batch, back)) => {
