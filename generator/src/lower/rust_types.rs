@@ -105,6 +105,9 @@ pub(super) fn rust_type(
     })
 }
 
+/// Types of the language and of its library that are compared and copied, and are no keys all the same.
+const WITHOUT_HASH: [&str; 5] = ["f32", "f64", "HashMap", "HashSet", "BinaryHeap"];
+
 const FORMS: &str = "write such as String, u32, (String, u16), serde_json::Value, std::net::IpAddr, a type of the \
                      kind's schema, or state::Entry for a type of yours";
 
@@ -206,6 +209,9 @@ impl Reader<'_> {
             if modules.is_empty() {
                 return refused(format!("`{colons}{last}` names no type of a crate"), FORMS);
             }
+            if matches!(root, Some("std")) && WITHOUT_HASH.contains(&last.as_str()) {
+                self.traits.unhashable.get_or_insert((place, last.clone()));
+            }
             self.text(&format!("{colons}{}", names.join("::")));
             return self.arguments(arguments);
         }
@@ -281,7 +287,7 @@ impl Reader<'_> {
             };
             return Err((place, format!("`{name}` takes {wanted}"), Some(FORMS.to_owned())));
         }
-        if matches!(name, "f32" | "f64") {
+        if WITHOUT_HASH.contains(&name) {
             self.traits.unhashable.get_or_insert((place, name.to_owned()));
         }
         self.text(name);
