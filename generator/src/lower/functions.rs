@@ -178,7 +178,12 @@ pub(super) fn check_ids(spec: &ResourceSpec, faults: &mut Faults) {
                 other.entry.function.value, one.entry.function.value
             );
             let fault = Diagnostic::error(Code::DuplicateId, span, message);
-            faults.push(fault.help("progress and results are stored by id: give one of them another `id`"));
+            let help = if [one.family, other.family] == [Family::Index; 2] {
+                "of one kind, one function feeds an index: let it return all entries, or give one of them another `id`"
+            } else {
+                "progress and results are stored by id: give one of them another `id`"
+            };
+            faults.push(fault.help(help));
         } else if other.family == one.family
             && (one.types.is_empty() || one.types.iter().any(|kind| other.types.contains(kind)))
         {

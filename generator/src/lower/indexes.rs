@@ -107,7 +107,7 @@ fn feed<'s>(
         index.value, index.key, first.kind, marker.value, marker.key
     );
     let fault = Diagnostic::error(Code::IndexTypes, place(spec), message);
-    faults.push(fault.help("say the same `key` and `value` for both kinds, or give one of them another `id`"));
+    faults.push(fault.help("say the same `key` and `value` in both places, or give one of them another `id`"));
 }
 
 /// Where its types stand, or else its name.

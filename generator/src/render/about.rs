@@ -26,7 +26,10 @@ pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
     }
     match function.family {
         Family::Event => {}
-        Family::Index => rest.push(index_errors(resource, function).to_owned()),
+        Family::Index => {
+            rest.push(index_errors(resource, function).to_owned());
+            rest.push("Handlers ask it by its type in `crate::generated::indexes`.".to_owned());
+        }
         _ => rest.push(errors(resource, function).to_owned()),
     }
     let mut lines: Vec<String> = when.lines().map(str::to_owned).collect();
