@@ -26,15 +26,15 @@ pub(super) fn about(resource: &Resource, function: &Function) -> Vec<String> {
     }
     match function.family {
         Family::Event => {}
-        Family::Index => {
-            rest.push(index_errors(resource, function).to_owned());
-            rest.push("Handlers ask it by its type in `crate::generated::indexes`.".to_owned());
-        }
+        Family::Index => rest.push(index_errors(resource, function).to_owned()),
         _ => rest.push(errors(resource, function).to_owned()),
     }
     let mut lines: Vec<String> = when.lines().map(str::to_owned).collect();
     if !rest.is_empty() {
         lines.extend([String::new(), rest.join(" ")]);
+    }
+    if function.family == Family::Index {
+        lines.push("Handlers ask it by its type in `crate::generated::indexes`.".to_owned());
     }
     if function.family == Family::Timer && holds_up(resource, function) {
         lines.push(

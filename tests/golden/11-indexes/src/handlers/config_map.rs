@@ -6,7 +6,8 @@ use crate::generated::config_map::ConfigMap;
 
 /// Says what the index `tides` holds of each `ConfigMap`.
 ///
-/// It is called for each new state. Errors leave what was there; `Temporary` and `Permanent` take it out. Handlers ask it by its type in `crate::generated::indexes`.
+/// It is called for each new state. Errors leave what was there; `Temporary` and `Permanent` take it out.
+/// Handlers ask it by its type in `crate::generated::indexes`.
 pub async fn tides(
     Index { name, .. }: Index<ConfigMap>,
 ) -> HandlerResult<Entries<(), serde_json::Value>> {

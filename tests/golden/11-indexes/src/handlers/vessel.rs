@@ -16,7 +16,8 @@ pub async fn moor(Change { name, .. }: Change<Vessel>) -> HandlerResult {
 
 /// Says what the index `at_berth` holds of each `Vessel`.
 ///
-/// It is called for each new state. Errors leave what was there; `Temporary` and `Permanent` take it out. Handlers ask it by its type in `crate::generated::indexes`.
+/// It is called for each new state. Errors leave what was there; `Temporary` and `Permanent` take it out.
+/// Handlers ask it by its type in `crate::generated::indexes`.
 pub async fn at_berth(Index { name, .. }: Index<Vessel>) -> HandlerResult<Entries<String, String>> {
     tracing::info!("Indexing Vessel {name}");
     // TODO: say what to find under which key, such as `Entries::one(key, value)`.
@@ -25,7 +26,8 @@ pub async fn at_berth(Index { name, .. }: Index<Vessel>) -> HandlerResult<Entrie
 
 /// Says what the index `by_cargo` holds of each `Vessel`.
 ///
-/// It is called for each new state. Errors leave what was there; `Temporary` and `Permanent` take it out. Handlers ask it by its type in `crate::generated::indexes`.
+/// It is called for each new state. Errors leave what was there; `Temporary` and `Permanent` take it out.
+/// Handlers ask it by its type in `crate::generated::indexes`.
 pub async fn by_cargo(
     Index { name, .. }: Index<Vessel>,
 ) -> HandlerResult<Entries<Cargo, VesselSpec>> {
