@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, OptionFuture};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task_local;
@@ -85,7 +85,8 @@ pub(crate) enum Invoked {
 /// its object is there.
 pub(crate) type Start<'a> = Box<dyn FnOnce() -> BoxFuture<'static, anyhow::Result<Option<Value>>> + Send + 'a>;
 
-/// Calls a function in `span`; `abort` drops it where it stands. Blocking functions share `workers`.
+/// Calls a function in `span`; `abort` drops it where it stands. Blocking functions share `workers`; one that waits for
+/// a thread of them is not called any more once `unwanted` returns.
 ///
 /// A blocking function is waited for even when its time is up, and then its own outcome counts, as in Kopf (E-10).
 /// After an abort it is waited for too, by whoever still does: it runs on anyway, and not beside the next call (T-13).
@@ -94,6 +95,7 @@ pub(crate) async fn invoke(
     span: Span,
     timeout: Option<Duration>,
     workers: Option<&Arc<Semaphore>>,
+    unwanted: impl Future<Output = ()>,
     abort: &CancellationToken,
 ) -> Invoked {
     let stage = || CALL.with(|call| call.stage.get());
@@ -114,6 +116,15 @@ pub(crate) async fn invoke(
     };
     let call = async {
         let mut limited = pin!(limited);
+        // Boxed, for hardly a call has to wait, and then for short.
+        let unneeded = workers.map(|_| {
+            Box::pin(async {
+                unwanted.await;
+                if stage() != Stage::Waiting {
+                    std::future::pending::<()>().await;
+                }
+            })
+        });
         tokio::select! {
             biased;
             () = abort.cancelled() => {
@@ -123,6 +134,8 @@ pub(crate) async fn invoke(
                 None
             }
             ended = &mut limited => Some(ended),
+            // Asked last, when the function has begun or waits.
+            Some(()) = OptionFuture::from(unneeded) => None,
         }
     };
     let scope = Call {
@@ -182,6 +195,7 @@ mod tests {
             Span::none(),
             timeout,
             workers,
+            std::future::pending(),
             &CancellationToken::new(),
         )
         .await
@@ -259,7 +273,28 @@ mod tests {
         let abort = CancellationToken::new();
         abort.cancel();
         let forever = Box::new(|| futures::future::pending().boxed());
-        let ended = invoke(forever, Span::none(), None, None, &abort).await;
+        let ended = invoke(forever, Span::none(), None, None, std::future::pending(), &abort).await;
         assert!(matches!(ended, Invoked::Aborted));
+    }
+
+    // G-3, G-15
+    #[tokio::test(start_paused = true)]
+    async fn a_function_that_waits_for_a_thread_is_not_called_any_more_when_it_is_not_wanted() {
+        let busy = Arc::new(Semaphore::new(0));
+        let abort = CancellationToken::new();
+        let asked = || tokio::time::sleep(Duration::from_secs(3));
+        let blocked = || Box::new(|| on_thread(|| panic!("it runs")).map(|()| Ok(None)).boxed());
+        let ended = invoke(blocked(), Span::none(), None, Some(&busy), asked(), &abort).await;
+        assert!(matches!(ended, Invoked::Aborted));
+        let before = std::future::ready(());
+        let ended = invoke(blocked(), Span::none(), None, Some(&busy), before, &abort).await;
+        assert!(matches!(ended, Invoked::Aborted), "nor if it was not wanted before");
+        let work = async {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            Ok(None)
+        };
+        let work = Box::new(|| work.boxed());
+        let ended = invoke(work, Span::none(), None, Some(&busy), asked(), &abort).await;
+        assert!(matches!(ended, Invoked::Returned(_)), "one that runs ends by itself");
     }
 }

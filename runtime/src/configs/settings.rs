@@ -41,6 +41,10 @@ impl Settings {
         if self.background.timer_limit == Some(0) {
             return Err("settings.background.timer_limit: with no timer at all, none is ever called".to_owned());
         }
+        if self.background.cancellation_polling.is_zero() {
+            let fault = "with no time between, the log says nothing else";
+            return Err(format!("settings.background.cancellation_polling: {fault}"));
+        }
         self.persistence.check()
     }
 }
@@ -261,6 +265,15 @@ mod tests {
         assert!(message.starts_with("settings.background.timer_limit: "));
         settings.background.timer_limit = Some(1);
         assert_eq!(settings.check(), Ok(()));
+    }
+
+    // G-12: an ending that is spoken of again and again takes the whole processor.
+    #[test]
+    fn an_ending_is_not_spoken_of_all_the_time() {
+        let mut settings = Settings::default();
+        settings.background.cancellation_polling = Duration::ZERO;
+        let message = settings.check().unwrap_err();
+        assert!(message.starts_with("settings.background.cancellation_polling: "));
     }
 
     //

@@ -40,9 +40,15 @@ pub(crate) struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// Makes the call.
-    pub(crate) async fn make(self, span: Span, workers: Option<&Arc<Semaphore>>, abort: &CancellationToken) -> Invoked {
-        invoke(self.start, span, self.limit, workers, abort).await
+    /// Makes the call; once `unwanted` returns, one that waits for a thread does not begin any more.
+    pub(crate) async fn make(
+        self,
+        span: Span,
+        workers: Option<&Arc<Semaphore>>,
+        unwanted: impl Future<Output = ()>,
+        abort: &CancellationToken,
+    ) -> Invoked {
+        invoke(self.start, span, self.limit, workers, unwanted, abort).await
     }
 }
 
@@ -85,7 +91,8 @@ impl Subject<'_> {
         arguments: impl FnOnce(Common) -> A + Send,
     ) -> Option<Outcome> {
         let prepared = self.prepare(call, record, limits, extras, arguments);
-        let invoked = prepared.make(span, self.environment.workers.as_ref(), self.abort).await;
+        let workers = self.environment.workers.as_ref();
+        let invoked = prepared.make(span, workers, std::future::pending(), self.abort).await;
         outcome(invoked, self.patch, self.body)
     }
 

@@ -15,7 +15,7 @@ use super::plans::Wants;
 use super::selection::Candidate;
 use super::settling::{Finished, no_room};
 use super::steps::{Step, step};
-use crate::actions::execution::{self, Defaults, Moment, Outcome};
+use crate::actions::execution::{self, Defaults, ErrorsMode, Limits, Moment, Outcome};
 use crate::configs::progress::Record;
 use crate::configs::{conventions, diffbase};
 
@@ -159,7 +159,17 @@ pub(crate) fn settled(
     moment: Moment,
 ) -> Finished {
     let Step { handler, record, .. } = &plan.steps[index];
-    let limits = &handler.limits;
+    // An ignored error says nothing of the sub-handlers that are still to be called: that is no success (U-6).
+    let family = &plan.ground.family;
+    let open = |id: &String| family.get(id).is_some_and(|record| !record.finished());
+    let limits = if record.subrefs.iter().flatten().any(open) && limits_ignore(&handler.limits, defaults) {
+        &Limits {
+            errors: Some(ErrorsMode::Temporary),
+            ..handler.limits.clone()
+        }
+    } else {
+        &handler.limits
+    };
     let mut record = record.clone();
     let mut result = outcome.result().cloned();
     let mut outcome = outcome;
@@ -193,6 +203,11 @@ pub(crate) fn settled(
         verdict: Some(verdict),
         result,
     }
+}
+
+/// Whether an arbitrary error counts as success.
+fn limits_ignore(limits: &Limits, defaults: Defaults) -> bool {
+    limits.errors.unwrap_or(defaults.errors) == ErrorsMode::Ignored
 }
 
 /// The sub-handlers of a step, where they stand now, and whether they were called in this cycle.

@@ -91,10 +91,17 @@ impl<K> Default for Life<K> {
 
 impl<K> Life<K> {
     pub(crate) fn cancellation(&self, reading: &mut Reading<'_>) -> Cancellation {
+        let polling = reading.optional("cancellation_polling", self.cancellation_polling.as_ref());
+        if polling.is_some_and(|polling| polling.is_zero()) {
+            reading.fault(
+                "cancellation_polling",
+                "is zero: with no time between, the log says nothing else",
+            );
+        }
         Cancellation {
             backoff: reading.optional("cancellation_backoff", self.cancellation_backoff.as_ref()),
             timeout: reading.optional("cancellation_timeout", self.cancellation_timeout.as_ref()),
-            polling: reading.optional("cancellation_polling", self.cancellation_polling.as_ref()),
+            polling,
         }
     }
 }

@@ -230,7 +230,10 @@ impl Processor {
             Fit::Typed(spec) => spec,
             Fit::Hold => {
                 memory.background.show_untyped(body);
-                memory.background.stop(StopReason::FILTERS_MISMATCH);
+                memory.background.stop(match body.deletion_timestamp() {
+                    Some(_) => StopReason::RESOURCE_DELETED,
+                    None => StopReason::FILTERS_MISMATCH,
+                });
                 if object.unsent.is_some() {
                     return self.send_again(object, body).await;
                 }

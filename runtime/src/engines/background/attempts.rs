@@ -96,7 +96,11 @@ impl Task {
             Err(message) => Outcome::Permanent { message },
             Ok(call) => {
                 let environment = self.environment();
-                let invoked = call.make(Span::current(), environment.workers.as_ref(), abort).await;
+                let workers = environment.workers.as_ref();
+                // What waits for a thread must not hold its object: the threads may be those of others (G-15).
+                let invoked = call
+                    .make(Span::current(), workers, Box::pin(self.stopped.wait()), abort)
+                    .await;
                 calling::outcome(invoked, &patch, &self.object.live.body())?
             }
         };

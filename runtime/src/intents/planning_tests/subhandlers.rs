@@ -225,6 +225,23 @@ fn a_parent_that_fails_has_no_sub_handlers() {
     assert_eq!(world.called(), ["p create"]);
 }
 
+// U-4, U-6: an error of the parent that is ignored is none of its sub-handlers'
+#[test]
+fn an_ignored_error_does_not_give_up_unfinished_sub_handlers() {
+    let mut parent = create("p");
+    parent.limits.errors = Some(ErrorsMode::Ignored);
+    let mut world = World::new([parent]);
+    world.lifecycle = Lifecycle::AllAtOnce;
+    world.want("p", ["a", "b"]).answer("p/b", [wait(5)]);
+    let error = Outcome::Arbitrary { message: "no".into() };
+    world.answer("p", [Outcome::Success(None), error]);
+    assert!(!world.cycle().done);
+    assert!(!world.pass(5).cycle().done, "the second call of the parent has failed");
+    assert!(world.pass(60).cycle().done);
+    let called = |id: &str| world.calls.iter().filter(|made| made.id == id).count();
+    assert_eq!([called("p"), called("p/a"), called("p/b")], [3, 1, 2]);
+}
+
 // U-7, E-15
 #[test]
 fn a_parent_succeeds_with_sub_handlers_that_failed_unless_it_wants_all() {
