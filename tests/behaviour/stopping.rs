@@ -631,3 +631,32 @@ async fn the_operators_end_does_not_wait_for_threads() {
     end.send(()).unwrap();
     notes.wait_for(2).await;
 }
+
+// G-15, Z-10: on the real clock, which threads need.
+#[tokio::test]
+async fn an_object_whose_daemon_waits_for_a_thread_does_not_wait_for_it() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let handler = {
+        let notes = notes.clone();
+        blocking(move |Daemon { name, stopped, .. }: Daemon<Widget>| {
+            notes.add(name);
+            while !stopped.block_for(secs(60)) {}
+            HandlerResult::Ok(())
+        })
+    };
+    let operator = Operator::new("suite")
+        .settings(|settings| settings.execution.max_workers = Some(1))
+        .resource(Resource::of::<Widget>().daemon("watch", handler, |o| o));
+    let operator = cluster.start(operator);
+    create(&cluster, "b", json!({"size": 1})).await;
+    notes.wait_for(1).await;
+    create(&cluster, "a", json!({"size": 1})).await;
+    let held = |object: &Value| !object["metadata"]["finalizers"].is_null();
+    cluster.wait(&path(&cluster, "a"), held).await;
+    delete(&cluster).await;
+    cluster.wait(&path(&cluster, "a"), Value::is_null).await;
+    assert_eq!(notes.all(), ["b"], "its function was never called");
+    operator.stop().await;
+}
