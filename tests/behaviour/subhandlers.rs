@@ -6,8 +6,8 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kopf_runtime::logging::{Verbosity, capture};
 use kopf_runtime::{
-    Change, EachKey, HandlerResult, Item, Lifecycle, Operator, Permanent, Plan, Resource, Temporary, blocking, hours,
-    millis, secs,
+    Change, EachKey, Filter, HandlerResult, Item, Lifecycle, Operator, Permanent, Plan, Resource, Temporary, blocking,
+    hours, millis, secs,
 };
 use kopf_tests::cluster::Cluster;
 use kopf_tests::on_both_servers;
@@ -809,6 +809,36 @@ async fn the_timeout_of_a_parent_ends_its_sub_handlers() {
     let text = log.text();
     assert!(text.contains("Handler p failed for good: would time out"), "{text}");
     assert!(text.contains("Handler q failed for good: timed out"), "{text}");
+}
+
+// U-5
+#[tokio::test(start_paused = true)]
+async fn a_condition_of_a_sub_handler_may_look_at_the_plan() {
+    let cluster = Cluster::embedded().await;
+    widgets::install(&cluster).await;
+    let notes = Notes::default();
+    let parent = {
+        let notes = notes.clone();
+        move |Change { plan, .. }: Change<Widget>| {
+            for id in ["a", "b"] {
+                let (notes, wanted) = (notes.clone(), plan.clone());
+                let child = move |_: Change<Widget>| {
+                    notes.add(id);
+                    async { HandlerResult::Ok(()) }
+                };
+                let first = move |_: Filter<'_, Widget>| wanted.ids().first().is_some_and(|first| first == id);
+                plan.sub(id, child, |o| o.when(first));
+            }
+            async { HandlerResult::Ok(()) }
+        }
+    };
+    let resource = Resource::of::<Widget>().on_create("p", parent, |o| o);
+    let operator = cluster.start(Operator::new("suite").resource(resource));
+    create(&cluster, "a", json!({"size": 1})).await;
+    notes.wait_for(1).await;
+    tokio::time::sleep(secs(60)).await;
+    operator.stop().await;
+    assert_eq!(notes.all(), ["a"]);
 }
 
 // U-1: outside of an operator

@@ -48,16 +48,20 @@ impl Plan {
         asked: &Asked<'_>,
         now: Timestamp,
     ) -> Result<(), Outcome> {
-        let wanted = wants.lock();
         let Step { handler, kind, .. } = &self.steps[parent];
         let permanent = |message| Outcome::Permanent { message };
-        let handlers = wanted.handlers(handler, *kind, asked.body).map_err(permanent)?;
+        // Their conditions may look at the plan, so that it must not be locked when they are asked.
+        let (handlers, all_must_succeed) = {
+            let wanted = wants.lock();
+            let handlers = wanted.handlers(handler, *kind, asked.body).map_err(permanent)?;
+            (handlers, wanted.all_must_succeed)
+        };
         self.check(&handlers).map_err(permanent)?;
         let before = self.steps.len();
         for handler in handlers {
             self.join(parent, &Arc::new(handler), asked, now);
         }
-        self.steps[parent].all_must_succeed = wanted.all_must_succeed;
+        self.steps[parent].all_must_succeed = all_must_succeed;
         if let Some(message) = no_room(self, now) {
             self.steps.truncate(before);
             return Err(Outcome::Arbitrary { message });
