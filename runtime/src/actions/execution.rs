@@ -150,6 +150,10 @@ impl Outcome {
     }
 }
 
+/// The least time between two calls that nothing but the first has caused: without a pause, an error or a schedule that
+/// wants none would starve everything else.
+pub(crate) const SHORTEST_DELAY: Duration = Duration::from_millis(10);
+
 /// What an outcome means.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {

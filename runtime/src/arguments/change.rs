@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Item, Plan, Raw, common};
+use super::{Item, Plan, Raw};
 use crate::intents::causes::Reason;
-use crate::intents::invocation::ChangeCall;
+use crate::intents::invocation::{ChangeCall, Common};
 use crate::kind::Kind;
 use crate::structs::diffs::{Diff, diff};
 
@@ -25,7 +25,7 @@ arguments! {
         plan: Plan<K>,
         /// What this sub-handler is for, if [`ChangeOptions::for_each`](crate::ChangeOptions::for_each) made it.
         item: Option<Item>,
-    }
+    }, for test: "a creation of this object" = creation
 }
 
 impl<K: Kind> From<ChangeCall> for Change<K> {
@@ -44,43 +44,16 @@ impl<K: Kind> From<ChangeCall> for Change<K> {
     }
 }
 
-impl<K: Kind> Change<K> {
-    /// The arguments of a creation of this object, with a default memo.
-    ///
-    /// # Panics
-    /// If the object's spec does not fit `K::Spec`.
-    #[must_use]
-    pub fn for_test(object: impl Into<Value>) -> Self
-    where
-        K::Memo: Default,
-    {
-        Self::for_test_with(object, K::Memo::default())
-    }
-
-    /// The arguments of a creation of this object, with this memo.
-    ///
-    /// # Panics
-    /// If the object's spec does not fit `K::Spec`.
-    #[must_use]
-    pub fn for_test_with(object: impl Into<Value>, memo: impl Into<Arc<K::Memo>>) -> Self {
-        let common = common::for_test::<K>(object.into(), memo.into());
-        let new = Arc::new(
-            common
-                .body
-                .spec()
-                .map(|spec| serde_json::json!({"spec": spec}))
-                .unwrap_or_default(),
-        );
-        let diff = diff(None, Some(&new));
-        ChangeCall {
-            common,
-            reason: Reason::Create,
-            old: None,
-            new: Some(new),
-            diff,
-            wants: Plan::<K>::for_test().wants,
-            item: None,
-        }
-        .into()
+fn creation(common: Common) -> ChangeCall {
+    let spec = common.body.spec().map(|spec| serde_json::json!({"spec": spec}));
+    let new = Arc::new(spec.unwrap_or_default());
+    ChangeCall {
+        common,
+        reason: Reason::Create,
+        old: None,
+        diff: diff(None, Some(&new)),
+        new: Some(new),
+        wants: Plan::<()>::for_test().wants,
+        item: None,
     }
 }

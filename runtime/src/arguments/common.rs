@@ -1,5 +1,6 @@
 //! Pieces of the argument structs.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -130,6 +131,11 @@ impl std::fmt::Debug for LazyClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("LazyClient").field(&self.0.is_some()).finish()
     }
+}
+
+/// Labels or annotations of one's own.
+pub(super) fn texts<'a>(texts: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
+    texts.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 /// What `for_test` puts into the shared fields.

@@ -1,8 +1,9 @@
 //! The fields that the argument structs of all families share.
 
-/// Declares an argument struct: the fields that all families share, then its own.
+/// Declares an argument struct: the fields that all families share, then its own; and what unit tests call: a text that
+/// says what for, and what makes the call of the shared part.
 macro_rules! arguments {
-    ($(#[$doc:meta])* $family:ident { $($(#[$field_doc:meta])* $field:ident: $field_type:ty,)* }) => {
+    ($(#[$doc:meta])* $family:ident { $($(#[$field_doc:meta])* $field:ident: $field_type:ty,)* }, for test: $what:literal = $test:expr) => {
         $(#[$doc])*
         #[derive(Debug)]
         #[non_exhaustive]
@@ -58,8 +59,8 @@ macro_rules! arguments {
                     name: body.name().unwrap_or_default().to_owned(),
                     namespace: body.namespace().map(str::to_owned),
                     uid: body.uid().unwrap_or_default().to_owned(),
-                    labels: body.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
-                    annotations: body.annotations().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+                    labels: $crate::arguments::common::texts(body.labels()),
+                    annotations: $crate::arguments::common::texts(body.annotations()),
                     meta: $crate::arguments::Raw::stanza(&body, "metadata"),
                     spec: spec.expect("the spec was parsed before any handler is called"),
                     status: $crate::arguments::Raw::stanza(&body, "status"),
@@ -76,6 +77,31 @@ macro_rules! arguments {
                     span: tracing::Span::current(),
                     $($field,)*
                 }
+            }
+
+            #[doc = concat!("The arguments of ", $what, ", with a default memo.")]
+            ///
+            /// # Panics
+            /// If the object's spec does not fit `K::Spec`.
+            #[must_use]
+            pub fn for_test(object: impl Into<serde_json::Value>) -> Self
+            where
+                K::Memo: Default,
+            {
+                Self::for_test_with(object, K::Memo::default())
+            }
+
+            #[doc = concat!("The arguments of ", $what, ", with this memo.")]
+            ///
+            /// # Panics
+            /// If the object's spec does not fit `K::Spec`.
+            #[must_use]
+            pub fn for_test_with(
+                object: impl Into<serde_json::Value>,
+                memo: impl Into<std::sync::Arc<K::Memo>>,
+            ) -> Self {
+                let common = $crate::arguments::common::for_test::<K>(object.into(), memo.into());
+                Self::from(($test)(common))
             }
         }
     };

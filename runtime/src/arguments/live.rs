@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Raw, common};
-use crate::intents::invocation::BackgroundCall;
-use crate::intents::live::LiveObject;
+use crate::intents::invocation::{BackgroundCall, Common};
+use crate::intents::live::{Calm, LiveObject};
 use crate::kind::Kind;
 use crate::structs::bodies::Body;
 
@@ -69,13 +69,13 @@ impl<K: Kind> Live<K> {
     /// `.metadata.labels`.
     #[must_use]
     pub fn labels(&self) -> BTreeMap<String, String> {
-        owned(self.body().labels())
+        common::texts(self.body().labels())
     }
 
     /// `.metadata.annotations`.
     #[must_use]
     pub fn annotations(&self) -> BTreeMap<String, String> {
-        owned(self.body().annotations())
+        common::texts(self.body().annotations())
     }
 
     /// Returns at the next state: the next one since the call began, or since this returned last. States that follow
@@ -84,10 +84,6 @@ impl<K: Kind> Live<K> {
         let number = self.object.beyond(self.seen.load(Ordering::Relaxed)).await;
         self.seen.store(number, Ordering::Relaxed);
     }
-}
-
-fn owned<'a>(texts: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
-    texts.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 impl<K> Clone for Live<K> {
@@ -108,9 +104,8 @@ impl<K> fmt::Debug for Live<K> {
 }
 
 /// A call about an object that stays as it is.
-pub(super) fn for_test<K: Kind>(object: serde_json::Value, memo: Arc<K::Memo>) -> BackgroundCall {
-    let common = common::for_test::<K>(object, memo);
+pub(super) fn for_test(common: Common) -> BackgroundCall {
     let spec = common.context.spec.clone().expect("the spec was just parsed");
-    let live = Arc::new(LiveObject::new(common.body.clone(), spec, 0));
+    let live = Arc::new(LiveObject::new(common.body.clone(), spec, Calm::begin(0)));
     BackgroundCall { common, live }
 }

@@ -104,8 +104,9 @@ impl<K> Plan<K> {
         self.wants.lock().all_must_succeed = true;
     }
 
-    /// The own ids and the messages of those sub-handlers that have failed for good so far, by id. It is empty at the
-    /// first call of a handler.
+    /// The own ids and the messages of those sub-handlers that have failed for good so far, by id: as it was stored, so
+    /// also of those that an edit made meanwhile is going to call again, or that are not wanted any more. It is empty at
+    /// the first call of a handler.
     #[must_use]
     pub fn failures(&self) -> Vec<(String, String)> {
         self.wants.lock().failures.clone()

@@ -7,14 +7,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::actions::execution::{self, Defaults, ErrorsMode, Limits, Moment, Outcome, Verdict};
+use crate::actions::execution::{self, Defaults, ErrorsMode, Limits, Moment, Outcome, SHORTEST_DELAY, Verdict};
 use crate::configs::progress::Record;
 use crate::intents::index_stores::{AnyStore, Contribution};
 use crate::intents::invocation::Returned;
-
-/// The least time between two attempts that nothing but the first has caused: without a pause, an error that wants none
-/// would keep the operator busy.
-const SHORTEST_DELAY: Duration = Duration::from_millis(10);
 
 /// What is remembered of an object that index handlers have seen.
 #[derive(Debug, Default)]

@@ -96,9 +96,9 @@ impl Plan {
 
     /// Refuses sub-handlers that would share a record with another handler, and those that would never be called.
     fn check(&self, handlers: &[Handler]) -> Result<(), String> {
-        let registered = self.ground.registered.iter();
-        let others: BTreeMap<String, &String> = registered
-            .chain(self.steps.iter().map(|step| &step.id))
+        let registered = self.ground.registered.iter().map(String::as_str);
+        let others: BTreeMap<String, &str> = registered
+            .chain(self.steps.iter().map(Step::id))
             .map(|id| (conventions::name(id), id))
             .collect();
         for Handler { id, field, .. } in handlers {
@@ -128,9 +128,9 @@ impl Plan {
 
     /// The own ids and the messages of a step's sub-handlers that have failed for good in earlier cycles.
     pub(crate) fn failures(&self, index: usize) -> Vec<(String, String)> {
-        let Step { id, record, .. } = &self.steps[index];
+        let step = &self.steps[index];
         let family = &self.ground.family;
-        let subrefs: Vec<&String> = record.subrefs.iter().flatten().collect();
+        let subrefs: Vec<&String> = step.record.subrefs.iter().flatten().collect();
         let nested: BTreeSet<&String> = subrefs
             .iter()
             .filter_map(|sub| family.get(*sub)?.subrefs.as_ref())
@@ -139,7 +139,7 @@ impl Plan {
         let direct = subrefs.into_iter().filter(|sub| !nested.contains(sub));
         let failed = |sub: &String| {
             let record = family.get(sub).filter(|record| record.failure)?;
-            let own = sub.strip_prefix(id)?.strip_prefix('/')?;
+            let own = sub.strip_prefix(step.id())?.strip_prefix('/')?;
             Some((own.to_owned(), record.message.clone().unwrap_or_default()))
         };
         direct.filter_map(failed).collect()
@@ -222,7 +222,7 @@ impl<'a> Children<'a> {
         let stands = |(index, step): (usize, &'a Step)| {
             let done = made.iter().find(|done| done.step == index);
             let record = done.map_or(&step.record, |done| &done.record);
-            (step.id.as_str(), record, done.is_some())
+            (step.id(), record, done.is_some())
         };
         let steps = plan.steps.iter().enumerate();
         Self(

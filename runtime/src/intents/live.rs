@@ -26,11 +26,44 @@ struct State {
     spec: TypedSpec,
     /// Grows with each state.
     number: u64,
-    /// Digest of the essence (T-8).
+    calm: Calm,
+}
+
+/// The idle clock of an object (T-8): all that has to be remembered of one that nobody looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calm {
+    /// Digest of the essence.
     essence: u64,
     quiet: Quiet,
     /// What `quiet` was before the last change.
     before: Quiet,
+}
+
+impl Calm {
+    /// It begins now.
+    pub(crate) fn begin(essence: u64) -> Self {
+        let quiet = Quiet {
+            since: Instant::now(),
+            changes: 0,
+        };
+        Self {
+            essence,
+            quiet,
+            before: quiet,
+        }
+    }
+
+    /// Another essence sets it back.
+    pub(crate) fn see(&mut self, essence: u64) {
+        if self.essence != essence {
+            self.essence = essence;
+            self.before = self.quiet;
+            self.quiet = Quiet {
+                since: Instant::now(),
+                changes: self.before.changes + 1,
+            };
+        }
+    }
 }
 
 /// Since when nobody changed the object, its own daemons and timers aside.
@@ -42,18 +75,12 @@ pub(crate) struct Quiet {
 }
 
 impl LiveObject {
-    pub(crate) fn new(body: Body, spec: TypedSpec, essence: u64) -> Self {
-        let quiet = Quiet {
-            since: Instant::now(),
-            changes: 0,
-        };
+    pub(crate) fn new(body: Body, spec: TypedSpec, calm: Calm) -> Self {
         let state = State {
             body,
             spec,
             number: 0,
-            essence,
-            quiet,
-            before: quiet,
+            calm,
         };
         Self {
             state: Mutex::new(state),
@@ -69,14 +96,7 @@ impl LiveObject {
     pub(crate) fn show(&self, body: &Body, spec: &TypedSpec, essence: u64) {
         let mut state = self.state();
         state.spec = Arc::clone(spec);
-        if state.essence != essence {
-            state.essence = essence;
-            state.before = state.quiet;
-            state.quiet = Quiet {
-                since: Instant::now(),
-                changes: state.before.changes + 1,
-            };
-        }
+        state.calm.see(essence);
         state.follow(body);
         drop(state);
         self.shown.notify_waiters();
@@ -108,7 +128,11 @@ impl LiveObject {
     }
 
     pub(crate) fn quiet(&self) -> Quiet {
-        self.state().quiet
+        self.state().calm.quiet
+    }
+
+    pub(crate) fn calm(&self) -> Calm {
+        self.state().calm
     }
 
     /// Returns the number of a state that is not the one of this number, once there is one.
@@ -118,7 +142,7 @@ impl LiveObject {
 
     /// Returns once somebody has changed the object after so many changes.
     pub(crate) async fn disturbed_since(&self, changes: u64) {
-        self.until(|state| state.quiet.changes != changes).await;
+        self.until(|state| state.calm.quiet.changes != changes).await;
     }
 
     async fn until(&self, reached: impl Fn(&State) -> bool) -> &Self {
@@ -138,7 +162,7 @@ impl LiveObject {
     pub(crate) fn foresee(&self, then: impl FnOnce(&Body) -> Option<u64>) -> Option<OwnChange> {
         let (body, now) = {
             let state = self.state();
-            (state.body.clone(), state.essence)
+            (state.body.clone(), state.calm.essence)
         };
         let then = then(&body)?;
         (now != then).then_some(OwnChange { now, then })
@@ -147,11 +171,11 @@ impl LiveObject {
     /// Does not take an own patch for a change of the object, whether its echo came already or is to come (B-065). If
     /// others have changed the object as well, that counts.
     pub(crate) fn overlook(&self, own: OwnChange) {
-        let mut state = self.state();
-        if state.essence == own.now {
-            state.essence = own.then;
-        } else if state.essence == own.then {
-            state.quiet = state.before;
+        let calm = &mut self.state().calm;
+        if calm.essence == own.now {
+            calm.essence = own.then;
+        } else if calm.essence == own.then {
+            calm.quiet = calm.before;
         }
     }
 }
@@ -195,7 +219,7 @@ mod tests {
     // K-11
     #[tokio::test]
     async fn each_new_state_is_shown_once() {
-        let live = LiveObject::new(body("1"), spec(1), 0);
+        let live = LiveObject::new(body("1"), spec(1), Calm::begin(0));
         live.show(&body("1"), &spec(1), 0);
         assert_eq!(live.number(), 0, "the same state again");
         live.show(&body("2"), &spec(2), 0);
@@ -210,7 +234,7 @@ mod tests {
     // T-7, T-8
     #[tokio::test(start_paused = true)]
     async fn another_essence_resets_the_idle_clock_and_an_own_one_does_not() {
-        let live = LiveObject::new(body("1"), spec(1), 10);
+        let live = LiveObject::new(body("1"), spec(1), Calm::begin(10));
         let pause = || tokio::time::advance(Duration::from_secs(1));
         pause().await;
         live.show(&body("2"), &spec(1), 10);

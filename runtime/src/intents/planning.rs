@@ -140,8 +140,8 @@ impl Plan {
             .filter(|&index| self.steps[index].parent == parent && self.steps[index].is_due())
             .collect();
         let waiting = |&index: &usize| {
-            let Step { id, record, tries, .. } = &self.steps[index];
-            Waiting::new(id, *tries, record.started)
+            let step = &self.steps[index];
+            Waiting::new(step.id(), step.tries, step.record.started)
         };
         let waiting: Vec<Waiting<'_>> = due.iter().map(waiting).collect();
         lifecycles::pick(lifecycle, &waiting, &self.ground.body, random)
@@ -241,7 +241,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
     };
     let finalizer = finalizer_step(reason, needed, as_it_must_be, !steps.is_empty());
     let faults = awaiting()
-        .filter(|candidate| steps.iter().all(|step| step.id != candidate.handler.id))
+        .filter(|candidate| steps.iter().all(|step| step.id() != candidate.handler.id))
         .filter_map(|candidate| Some((candidate.handler.id.clone(), candidate.fault()?.clone())))
         .collect();
     let known = candidates.iter().flat_map(Candidate::ids).collect();
@@ -251,7 +251,7 @@ pub(crate) fn plan(situation: &Situation<'_>) -> Plan {
         .collect();
     let passive = candidates
         .iter()
-        .filter(|candidate| steps.iter().all(|step| step.id != candidate.handler.id))
+        .filter(|candidate| steps.iter().all(|step| step.id() != candidate.handler.id))
         .filter_map(|candidate| Some((candidate.handler.id.clone(), candidate.made(reason)?.clone())))
         .collect();
     let ignored = steps.is_empty() && !candidates.iter().any(Candidate::prematches);

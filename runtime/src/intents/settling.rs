@@ -61,7 +61,7 @@ pub(crate) fn finish(plan: &Plan, finished: Vec<Finished>, own: &PatchContents, 
     } in finished
     {
         if let Some(result) = result {
-            deliver(&mut merge, &plan.steps[step].id, result);
+            deliver(&mut merge, plan.steps[step].id(), result);
         }
         records[step] = Some(record);
     }
@@ -281,8 +281,8 @@ fn store_records(
         } else {
             renoted(record.handled)
         };
-        store(&step.id, &record);
-        stored.push((step.id.clone(), record));
+        store(step.id(), &record);
+        stored.push((step.id().to_owned(), record));
     }
     // Where the state has moved, what is not written anew is moved as it is.
     for (id, record) in kept.others {
@@ -327,7 +327,7 @@ impl<'a> Kept<'a> {
         let tops = tops.map(|(_, record, _)| record).chain(others.values());
         let below: BTreeSet<String> = tops.flat_map(subrefs).cloned().collect();
         let all = steps.iter().map(|(_, record, _)| record).chain(others.values());
-        let stepping: BTreeSet<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
+        let stepping: BTreeSet<&str> = plan.steps.iter().map(Step::id).collect();
         let inner = family.iter().filter(|(id, _)| !stepping.contains(id.as_str()));
         let all = all.chain(inner.clone().map(|(_, record)| record));
         let orphans: BTreeSet<String> = all
@@ -350,12 +350,12 @@ impl<'a> Kept<'a> {
             .filter(|(id, record)| below.contains(*id) && !idle.contains(*id) && remains(id, record))
             .map(|(id, record)| (id, settled(id, record.clone())))
             .collect();
-        steps.retain(|(step, record, _)| remains(&step.id, record));
+        steps.retain(|(step, record, _)| remains(step.id(), record));
         for (step, record, _) in &mut steps {
-            *record = settled(&step.id, record.clone());
+            *record = settled(step.id(), record.clone());
         }
         others.extend(inner);
-        let ids = steps.iter().map(|(step, ..)| step.id.as_str());
+        let ids = steps.iter().map(|(step, ..)| step.id());
         let ids = ids.chain(others.keys().map(|id| id.as_str())).collect();
         Self { steps, others, ids }
     }

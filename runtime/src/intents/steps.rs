@@ -32,7 +32,6 @@ pub(crate) enum Readiness {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) handler: Arc<Handler>,
-    pub(crate) id: String,
     /// Where it stands.
     pub(crate) record: Record,
     /// The attempts before this one, and those of its sub-handlers: waiting for them is no attempt of it, but neither
@@ -54,6 +53,11 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    /// Under which its record and its result are kept.
+    pub(crate) fn id(&self) -> &str {
+        &self.handler.id
+    }
+
     /// It is to be made in this cycle, be it to fail without a call.
     pub(super) fn is_due(&self) -> bool {
         match self.readiness {
@@ -72,7 +76,7 @@ pub(super) fn steps(candidates: &[Candidate<'_>], selection: Selection, now: Tim
     for step in taking_part {
         // One function under several reasons is called once; the first one registered says how (H-10). But if any of
         // them is about the essence, so is the call: what resuming has done does not make up for a change.
-        match steps.iter_mut().find(|first| first.id == step.id) {
+        match steps.iter_mut().find(|first| first.id() == step.id()) {
             Some(first) if step.notes && !first.notes => {
                 *first = Step {
                     handler: Arc::clone(&first.handler),
@@ -98,7 +102,6 @@ pub(super) fn step(candidate: &Candidate<'_>, selection: Selection, now: Timesta
     let View { old, new, diff } = view.clone();
     Some(Step {
         handler: Arc::clone(handler),
-        id: handler.id.clone(),
         readiness: readiness(&record, &handler.limits, fault, now),
         tries: candidate.tries(&record),
         record,

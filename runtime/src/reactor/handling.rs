@@ -30,6 +30,8 @@ pub(super) struct Round {
     pub(super) attempts: Vec<Attempt>,
     /// What came of them: sub-handlers before their parents.
     pub(super) finished: Vec<Finished>,
+    /// All that is wanted of the object so far: what was observed, and what the attempts want.
+    pub(super) contents: PatchContents,
 }
 
 /// A step that was made.
@@ -52,19 +54,11 @@ impl Round {
     fn new(plan: Plan, observed: PatchContents) -> Self {
         Self {
             plan,
+            contents: observed.clone(),
             observed,
             attempts: Vec::new(),
             finished: Vec::new(),
         }
-    }
-
-    /// All that is wanted of the object so far.
-    pub(super) fn contents(&self) -> PatchContents {
-        let mut all = self.observed.clone();
-        for attempt in &self.attempts {
-            all.append(attempt.contents.clone());
-        }
-        all
     }
 
     /// Concludes a step that was made, again if it was concluded before.
@@ -78,7 +72,7 @@ impl Round {
         let before = self.finished.iter().position(|done| done.step == step);
         let known = before.map(|index| self.finished.remove(index));
         if known.is_none_or(|known| known.verdict != finished.verdict) {
-            let id = &self.plan.steps[step].id;
+            let id = self.plan.steps[step].id();
             let span = processor.span(id, &self.plan.ground.body);
             span.in_scope(|| {
                 if let Some(verdict) = &finished.verdict {
@@ -179,6 +173,7 @@ impl Processor {
                 Turn::Call(step) if self.bound(&round.plan, step) == Some(Duration::ZERO) => {}
                 Turn::Call(step) => {
                     let (outcome, contents) = self.call(round, step, subject).await?;
+                    round.contents.append(contents.clone());
                     round.attempts.push(Attempt {
                         step,
                         outcome,
@@ -209,8 +204,8 @@ impl Processor {
             Readiness::Awake | Readiness::Done | Readiness::Sleeping(_) => {}
         }
         let handler = &step.handler;
-        let wants = Wants::of(&step.id, step.kind, plan.failures(index));
-        let patch = Patch::after(round.contents());
+        let wants = Wants::of(step.id(), step.kind, plan.failures(index));
+        let patch = Patch::after(round.contents.clone());
         let arguments = |common| ChangeCall {
             common,
             reason: plan.reason,

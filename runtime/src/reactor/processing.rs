@@ -21,7 +21,7 @@ use crate::intents::causes::Reason;
 use crate::intents::environment::Environment;
 pub(super) use crate::intents::live::TypedSpec;
 use crate::intents::memos::Memo;
-use crate::intents::planning::{self, FinalizerStep, Plan, Situation};
+use crate::intents::planning::{self, FinalizerStep, Plan, Situation, Step};
 use crate::intents::registries::{Misfit, ParseSpec, Registry};
 use crate::intents::stoppers::StopReason;
 use crate::structs::bodies::Body;
@@ -234,6 +234,9 @@ impl Processor {
                     Some(_) => StopReason::RESOURCE_DELETED,
                     None => StopReason::FILTERS_MISMATCH,
                 });
+                if memory.background.is_at_rest() {
+                    memory.background.forget_state(self.registry.has_idle_timers());
+                }
                 if object.unsent.is_some() {
                     return self.send_again(object, body).await;
                 }
@@ -305,7 +308,7 @@ impl Processor {
             return;
         }
         let (name, reason, finalizer) = (body.name(), plan.reason, plan.finalizer);
-        let due: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
+        let due: Vec<&str> = plan.steps.iter().map(Step::id).collect();
         tracing::debug!(name, %reason, ?finalizer, handlers = due.join(" "), "Handling");
         if reason == Reason::Free && !memory.deletion_done && plan.awaited {
             memory.deletion_done = true;

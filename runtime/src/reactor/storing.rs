@@ -23,12 +23,11 @@ enum Wish {
 impl Processor {
     /// Sends what the cycle came to; what is refused is taken apart, so that the progress is stored whatever happens.
     pub(super) async fn store(&self, object: &mut Object, body: &Body, round: &mut Round) -> (Conclusion, Applied) {
-        let all = round.contents();
         let now = self.environment.clock.now();
-        let conclusion = planning::finish(&round.plan, round.finished.clone(), &all, now);
+        let conclusion = planning::finish(&round.plan, round.finished.clone(), &round.contents, now);
         let contents = PatchContents {
             merge: conclusion.merge.clone(),
-            functions: all.functions,
+            functions: round.contents.functions.clone(),
         };
         let patience = self.patience(object);
         let applied = application::apply(&self.target(body), body, contents, &patience).await;
@@ -138,7 +137,7 @@ impl Round {
             Wish::Own { alone: false, .. } | Wish::Observed => return None,
         };
         let done = self.finished.iter().find(|done| done.step == attempt.step)?;
-        Some((self.plan.steps[done.step].id.clone(), done.result.clone()?))
+        Some((self.plan.steps[done.step].id().to_owned(), done.result.clone()?))
     }
 
     /// A handler whose patch was refused has failed, however it saw that itself; those above it may have to wait for it.

@@ -56,8 +56,8 @@ impl Processor {
                 memo,
                 live: Arc::clone(live),
             });
-        if at_rest && !started && !self.registry.has_idle_timers() {
-            memory.background.forget_state();
+        if at_rest && !started {
+            memory.background.forget_state(self.registry.has_idle_timers());
         }
         matching.iter().any(|handler| !handler.optional) || memory.background.hold()
     }

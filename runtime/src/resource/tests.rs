@@ -230,3 +230,17 @@ fn contradicting_options_are_faults_that_name_the_handler() {
         .timer("t", look, |o| o.field("spec.x").value(crate::ABSENT).interval(secs(1)));
     assert_eq!(faults(fine), Vec::<String>::new());
 }
+
+// G-12
+#[test]
+fn an_ending_that_is_spoken_of_all_the_time_is_a_fault() {
+    let faults = |polling| {
+        let resource = carts().daemon("d", watch, |o| o.cancellation_polling(polling));
+        resource.into_registry().faults
+    };
+    assert_eq!(
+        faults(secs(0)),
+        ["the handler `d`: `cancellation_polling` is zero: with no time between, the log says nothing else"]
+    );
+    assert_eq!(faults(secs(1)), Vec::<String>::new());
+}

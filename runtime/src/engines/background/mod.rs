@@ -21,7 +21,7 @@ use self::steps::{Phase, Step};
 use crate::clients::patching::Target;
 use crate::intents::background::BackgroundHandler;
 use crate::intents::environment::Environment;
-use crate::intents::live::{LiveObject, TypedSpec};
+use crate::intents::live::{Calm, LiveObject, TypedSpec};
 use crate::intents::memos::Memo;
 use crate::intents::stoppers::{StopReason, Stopped};
 use crate::structs::bodies::Body;
@@ -56,6 +56,8 @@ pub(crate) struct Background {
     tasks: Vec<Supervised>,
     /// While there is anything to look at it.
     live: Option<Arc<LiveObject>>,
+    /// The idle clock, while there is not.
+    calm: Option<Box<Calm>>,
 }
 
 /// One task of one object, also after its end: one that ended by itself is not started again (G-6).
@@ -78,10 +80,12 @@ impl Supervised {
 impl Background {
     /// Shows the newest state to the tasks; another essence resets their idle clocks.
     pub(crate) fn show(&mut self, body: &Body, spec: &TypedSpec, essence: u64) {
-        match &self.live {
-            Some(live) => live.show(body, spec, essence),
-            None => self.live = Some(Arc::new(LiveObject::new(body.clone(), Arc::clone(spec), essence))),
+        if let Some(live) = &self.live {
+            return live.show(body, spec, essence);
         }
+        let mut calm = self.calm.take().map_or_else(|| Calm::begin(essence), |calm| *calm);
+        calm.see(essence);
+        self.live = Some(Arc::new(LiveObject::new(body.clone(), Arc::clone(spec), calm)));
     }
 
     /// Shows a state that does not fit its type, or is the object's last one.
@@ -135,9 +139,11 @@ impl Background {
         self.tasks.iter().all(|task| task.phase.get().has_ended())
     }
 
-    /// Keeps no state of an object that no task looks at.
-    pub(crate) fn forget_state(&mut self) {
-        self.live = None;
+    /// Keeps no state of an object that no task looks at; but its idle clock, if it `has_idle_timers` (T-8).
+    pub(crate) fn forget_state(&mut self, has_idle_timers: bool) {
+        if let Some(live) = self.live.take() {
+            self.calm = has_idle_timers.then(|| Box::new(live.calm()));
+        }
     }
 
     /// The object as the tasks see it.
@@ -185,5 +191,40 @@ fn start(handler: &Arc<BackgroundHandler>, surroundings: &Arc<Surroundings>) -> 
         handler: Arc::clone(handler),
         stopped,
         phase,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    // T-8
+    #[tokio::test(start_paused = true)]
+    async fn of_an_object_that_nobody_looks_at_its_idle_clock_is_kept() {
+        let body = Body::new(json!({"metadata": {"name": "a"}, "spec": {"size": 1}}));
+        let spec: TypedSpec = Arc::new(1);
+        let mut background = Background::default();
+        let mut quiet = |essence: u64, has_idle_timers: bool| {
+            background.show(&body, &spec, essence);
+            let quiet = background.live.as_ref().map(|live| live.quiet());
+            background.forget_state(has_idle_timers);
+            assert!(background.body().is_none());
+            quiet.map(|quiet| (quiet.since.elapsed().as_secs(), quiet.changes))
+        };
+        assert_eq!(quiet(7, true), Some((0, 0)));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(quiet(7, true), Some((5, 0)));
+        assert_eq!(quiet(8, true), Some((0, 1)));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(quiet(8, false), Some((5, 1)));
+        assert_eq!(
+            quiet(8, false),
+            Some((0, 0)),
+            "without a timer that asks, nothing is kept"
+        );
     }
 }

@@ -19,7 +19,7 @@ use crate::intents::background::{FirstDelay, Restart};
 use crate::intents::filters::Filters;
 use crate::intents::indexes::Indexes;
 use crate::intents::invocation::BackgroundFn;
-use crate::intents::live::{LiveObject, TypedSpec};
+use crate::intents::live::{Calm, LiveObject, TypedSpec};
 use crate::intents::stoppers::Cancellation;
 use crate::structs::bodies::Body;
 use crate::structs::clocks::Clock;
@@ -110,7 +110,7 @@ fn surroundings(host: &Arc<Broken>) -> Surroundings {
         host: Arc::clone(host) as Arc<dyn Host>,
         key: "u".into(),
         memo: Arc::new(()),
-        live: Arc::new(LiveObject::new(body, spec, 0)),
+        live: Arc::new(LiveObject::new(body, spec, Calm::begin(0))),
     }
 }
 

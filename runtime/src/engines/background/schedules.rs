@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::actions::execution::Verdict;
+use crate::actions::execution::{SHORTEST_DELAY, Verdict};
 use crate::intents::background::{OnPermanent, Restart, Schedule};
-
-/// What a handler gets that asks for no delay: a loop without a pause would starve everything else.
-const SHORTEST_DELAY: Duration = Duration::from_millis(10);
 
 /// What follows an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -309,7 +309,7 @@ impl World {
     /// Makes a step, and those of its sub-handlers that are due.
     fn make(&mut self, plan: &mut Plan, index: usize, own: &mut PatchContents, finished: &mut Vec<Finished>) {
         let outcome = self.call(plan, index);
-        if let Some(Value::Object(write)) = self.writes.get(&plan.steps[index].id) {
+        if let Some(Value::Object(write)) = self.writes.get(plan.steps[index].id()) {
             crate::structs::patches::compose(&mut own.merge, write.clone());
         }
         for child in plan.pick(Some(index), &self.lifecycle, |_| 0) {
@@ -343,19 +343,19 @@ impl World {
             "one story"
         );
         self.calls.push(Made {
-            id: step.id.clone(),
+            id: step.id().to_owned(),
             reason: plan.reason,
             old: value(&step.old),
             new: value(&step.new),
             retry: step.record.retries,
         });
-        let answer = self.answers.get_mut(&step.id).and_then(VecDeque::pop_front);
+        let answer = self.answers.get_mut(step.id()).and_then(VecDeque::pop_front);
         let outcome = answer.unwrap_or_else(ok);
-        let wants = Wants::of(&step.id, step.kind, plan.failures(index));
-        for (own, template) in self.subs.get(&step.id).into_iter().flatten() {
+        let wants = Wants::of(step.id(), step.kind, plan.failures(index));
+        for (own, template) in self.subs.get(step.id()).into_iter().flatten() {
             wants.lock().want(own.clone(), template.clone());
         }
-        wants.lock().all_must_succeed = self.strict.contains(&step.id);
+        wants.lock().all_must_succeed = self.strict.contains(step.id());
         if let Outcome::Success(_) = outcome {
             let body = plan.ground.body.clone();
             let spec: Arc<dyn Any + Send + Sync> = Arc::new(self.object["spec"].clone());
