@@ -37,7 +37,7 @@ pub(super) fn mapping_without<'n>(
         } else if let Some((_, why)) = lacks.iter().find(|(name, _)| *name == key) {
             let message = format!("{} has no `{key}`", keys.place);
             Diagnostic::error(Code::MisplacedOption, entry.key.span, message).help(*why)
-        } else if let Some((_, home)) = keys.elsewhere.iter().find(|(name, _)| *name == key) {
+        } else if let Some(home) = keys.home(key) {
             let message = format!("`{key}` is not a key of {}", keys.place);
             Diagnostic::error(Code::MisplacedOption, entry.key.span, message).help(format!("it belongs to {home}"))
         } else if looks_cut(key) {

@@ -1,5 +1,9 @@
 //! The keys of the format: those that are built, and those that are not yet.
 
+mod entries;
+
+pub(super) use entries::{DAEMON, HANDLER, INDEX, SUB_HANDLER, SUB_HANDLER_LACKS, TIMER};
+
 /// The keys of one mapping.
 pub(super) struct Keys {
     /// Where they stand, for messages.
@@ -10,6 +14,17 @@ pub(super) struct Keys {
     pub(super) later: &'static [&'static str],
     /// Keys that belong to another mapping, which the help names.
     pub(super) elsewhere: &'static [(&'static str, &'static str)],
+}
+
+impl Keys {
+    /// Where a key belongs that this mapping does not have.
+    pub(super) fn home(&self, key: &str) -> Option<String> {
+        let named = self.elsewhere.iter().find(|(name, _)| *name == key);
+        match named {
+            Some((_, home)) => Some((*home).to_owned()),
+            None => entries::home(self, key),
+        }
+    }
 }
 
 pub(super) const TOP: Keys = Keys {
@@ -268,229 +283,6 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "statusSubresource",
     "preserveUnknownFields",
 ];
-
-pub(super) const HANDLER: Keys = Keys {
-    place: "a handler",
-    now: &[
-        "type",
-        "fn",
-        "id",
-        "enabled",
-        "param",
-        "retries",
-        "timeout",
-        "interrupt",
-        "backoff",
-        "errors",
-        "field",
-        "value",
-        "old",
-        "new",
-        "labels",
-        "annotations",
-        "when",
-        "optional",
-        "deleted",
-        "coversDowntime",
-        "blocking",
-        "returns",
-        "forEach",
-    ],
-    later: &["untyped", "renamedFrom"],
-    elsewhere: &[
-        ("interval", "`timers`"),
-        ("idle", "`timers`"),
-        ("sharp", "`timers`"),
-        ("initialDelay", "`timers` and `daemons`"),
-        ("onPermanent", "`timers`"),
-        ("cancellationBackoff", "`timers` and `daemons`"),
-        ("cancellationTimeout", "`timers` and `daemons`"),
-        ("cancellationPolling", "`daemons`"),
-        ("restart", "`daemons`"),
-        ("key", "`indexes`"),
-        ("operations", "`webhooks`"),
-    ],
-};
-
-/// An item of `forEach`.
-pub(super) const SUB_HANDLER: Keys = Keys {
-    place: "a sub-handler",
-    now: &[
-        "path",
-        "key",
-        "fn",
-        "enabled",
-        "param",
-        "retries",
-        "timeout",
-        "interrupt",
-        "backoff",
-        "errors",
-        "field",
-        "value",
-        "old",
-        "new",
-        "labels",
-        "annotations",
-        "when",
-        "blocking",
-        "forEach",
-    ],
-    later: &["untyped", "renamedFrom"],
-    elsewhere: &[
-        ("optional", "`handlers`, `timers` and `daemons`"),
-        ("deleted", "the handler itself"),
-        ("coversDowntime", "the handler itself"),
-        ("interval", "`timers`"),
-        ("idle", "`timers`"),
-        ("initialDelay", "`timers`"),
-    ],
-};
-
-/// What an item of `forEach` lacks, and why.
-pub(super) const SUB_HANDLER_LACKS: &[(&str, &str)] = &[
-    (
-        "id",
-        "its id comes from the item: that of the handler, `/`, and what `key` leads to in the item",
-    ),
-    (
-        "type",
-        "it is called whenever the handler is, for the same reason: remove it",
-    ),
-    (
-        "returns",
-        "its result would stand under another name for each item, which no schema can declare: write it by \
-         `patch.status` to a map that `status` declares",
-    ),
-];
-
-pub(super) const TIMER: Keys = Keys {
-    place: "a timer",
-    now: &[
-        "fn",
-        "id",
-        "enabled",
-        "param",
-        "interval",
-        "idle",
-        "sharp",
-        "onPermanent",
-        "initialDelay",
-        "retries",
-        "timeout",
-        "interrupt",
-        "backoff",
-        "errors",
-        "field",
-        "value",
-        "labels",
-        "annotations",
-        "when",
-        "optional",
-        "cancellationBackoff",
-        "cancellationTimeout",
-        "blocking",
-        "returns",
-    ],
-    later: &["untyped", "renamedFrom"],
-    elsewhere: &[
-        ("type", "`handlers`"),
-        ("old", "`handlers`"),
-        ("new", "`handlers`"),
-        ("deleted", "`handlers`"),
-        ("coversDowntime", "`handlers`"),
-        ("forEach", "`handlers`"),
-        ("cancellationPolling", "`daemons`"),
-        ("restart", "`daemons`"),
-        ("key", "`indexes`"),
-    ],
-};
-
-pub(super) const DAEMON: Keys = Keys {
-    place: "a daemon",
-    now: &[
-        "fn",
-        "id",
-        "enabled",
-        "param",
-        "initialDelay",
-        "retries",
-        "timeout",
-        "interrupt",
-        "backoff",
-        "errors",
-        "restart",
-        "field",
-        "value",
-        "labels",
-        "annotations",
-        "when",
-        "optional",
-        "cancellationBackoff",
-        "cancellationTimeout",
-        "cancellationPolling",
-        "blocking",
-        "returns",
-    ],
-    later: &["untyped", "renamedFrom"],
-    elsewhere: &[
-        ("type", "`handlers`"),
-        ("old", "`handlers`"),
-        ("new", "`handlers`"),
-        ("deleted", "`handlers`"),
-        ("coversDowntime", "`handlers`"),
-        ("forEach", "`handlers`"),
-        ("interval", "`timers`"),
-        ("idle", "`timers`"),
-        ("sharp", "`timers`"),
-        ("onPermanent", "`timers`"),
-        ("key", "`indexes`"),
-    ],
-};
-
-pub(super) const INDEX: Keys = Keys {
-    place: "an index",
-    now: &[
-        "fn",
-        "id",
-        "enabled",
-        "param",
-        "key",
-        "value",
-        "retries",
-        "timeout",
-        "interrupt",
-        "backoff",
-        "errors",
-        "field",
-        "labels",
-        "annotations",
-        "when",
-        "blocking",
-    ],
-    later: &["untyped", "renamedFrom"],
-    elsewhere: &[
-        ("type", "`handlers`"),
-        ("old", "`handlers`"),
-        ("new", "`handlers`"),
-        ("deleted", "`handlers`"),
-        ("coversDowntime", "`handlers`"),
-        ("forEach", "`handlers`"),
-        (
-            "optional",
-            "`handlers`, `timers` and `daemons`; indexes need no finalizer",
-        ),
-        (
-            "returns",
-            "`handlers`, `timers` and `daemons`; what an index holds is said by `key` and `value`",
-        ),
-        ("interval", "`timers`"),
-        ("idle", "`timers`"),
-        ("initialDelay", "`timers` and `daemons`"),
-        ("cancellationTimeout", "`timers` and `daemons`"),
-        ("restart", "`daemons`"),
-    ],
-};
 
 pub(super) const BACKOFF: Keys = Keys {
     place: "`backoff`",
