@@ -1,5 +1,8 @@
 //! What objects contribute to in-memory indexes.
 
+mod errors;
+mod feeding;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -177,7 +180,6 @@ on_both_servers! {
     an_error_decides_what_is_left;
     an_object_under_deletion_is_indexed_until_it_is_gone;
     an_object_that_stops_matching_is_taken_out;
-    several_kinds_and_handlers_feed_one_index;
     patches_of_index_handlers_are_dropped_and_memos_stay;
 }
 
@@ -297,89 +299,6 @@ async fn an_object_that_stops_matching_is_taken_out(cluster: &Cluster) {
     assert_eq!(stage.calls.all(), ["a 1", "a 1"]);
 }
 
-// I-1, I-6: under their names, which are the same; and two functions for one kind.
-async fn several_kinds_and_handlers_feed_one_index(cluster: &Cluster) {
-    let stage = Stage::new(cluster).await;
-    match cluster
-        .request(
-            "POST",
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            &gadgets(),
-        )
-        .await
-    {
-        Ok(_) => {}
-        Err(kopf_runtime::kube::Error::Api(status)) if status.code == 409 => {}
-        Err(error) => panic!("{error}"),
-    }
-    let collection = widgets::collection(cluster).replace("widgets", "gadgets");
-    cluster.wait(&collection, |list| list["kind"] == "GadgetList").await;
-    let tenfold = blocking(|Index { body, .. }: Index<Widget>| {
-        let entries = say(&body)?;
-        let size = if entries == Entries::keep() { 0 } else { 10 };
-        Ok(Entries::one("k".to_owned(), size))
-    });
-    let operator = cluster.start(
-        Operator::new("suite")
-            .resource(
-                stage
-                    .resource(|o| o)
-                    .index(Said, tenfold, |o| o.label("tenfold", "yes")),
-            )
-            .resource(Resource::of::<Gadget>().index(Said, said(&stage.calls, &stage.met), |o| o)),
-    );
-    let spec = |number: i64| json!({"size": 1, "says": {"k": number}});
-    create_with(cluster, "a", json!({"labels": {"tenfold": "yes"}}), spec(1)).await;
-    cluster
-        .request("POST", &collection, &gadget(cluster, "a", &spec(2)))
-        .await
-        .unwrap();
-    stage.met.wait(json!({"k": [1, 2, 10]})).await;
-    cluster
-        .patch(&path(cluster, "a"), &json!({"metadata": {"labels": null}}))
-        .await;
-    stage.met.wait(json!({"k": [1, 2]})).await;
-    stage.delete("a").await;
-    stage.met.wait(json!({"k": [2]})).await;
-    cluster
-        .request("DELETE", &format!("{collection}/a"), &Value::Null)
-        .await
-        .unwrap();
-    stage.met.wait(json!({})).await;
-    operator.stop().await;
-}
-
-// H-10: one function that was registered twice is one contributor, by the first registration that matches.
-#[tokio::test(start_paused = true)]
-async fn a_function_contributes_once_however_often_it_is_registered() {
-    let cluster = Cluster::embedded().await;
-    let stage = Stage::new(&cluster).await;
-    let again = said(&stage.calls, &stage.met);
-    let resource = stage.resource(|o| o.label("x", "yes")).index(Said, again, |o| o);
-    let operator = cluster.start(Operator::new("suite").resource(resource));
-    create_with(
-        &cluster,
-        "a",
-        json!({"labels": {"x": "yes"}}),
-        json!({"size": 1, "says": {"a": 1}}),
-    )
-    .await;
-    stage.met.wait(json!({"a": [1]})).await;
-    cluster
-        .patch(
-            &path(&cluster, "a"),
-            &json!({"metadata": {"labels": null}, "spec": {"size": 2}}),
-        )
-        .await;
-    stage.calls.wait_for(2).await;
-    tokio::time::sleep(secs(10)).await;
-    operator.stop().await;
-    assert_eq!(
-        (stage.met.said(), stage.calls.all()),
-        (json!({"a": [1]}), vec!["a 1".into(), "a 2".into()])
-    );
-}
-
 /// A widget with a memo.
 struct Counted;
 
@@ -418,110 +337,6 @@ async fn patches_of_index_handlers_are_dropped_and_memos_stay(cluster: &Cluster)
         object["status"].is_null() && object["metadata"]["finalizers"].is_null(),
         "{object:#}"
     );
-}
-
-/// The times of calls, in whole seconds since the first one.
-fn timed(
-    stage: &Stage<'_>,
-    times: &Notes,
-) -> impl Fn(Index<Widget>) -> BoxFuture<'static, HandlerResult<Entries<String, i64>>> + Send + Sync + 'static + use<> {
-    let (met, times, begin) = (stage.met.clone(), times.clone(), OnceLock::new());
-    move |Index {
-              body, retry, indexes, ..
-          }: Index<Widget>| {
-        let _ = met.0.set(indexes);
-        let begin = *begin.get_or_init(Instant::now);
-        times.add(format!("{retry} at {}", begin.elapsed().as_secs()));
-        Box::pin(async move { say(&body) })
-    }
-}
-
-// I-11, *Improve on*: the values are gone meanwhile, events do not hurry it, and it is repeated without one.
-#[tokio::test(start_paused = true)]
-async fn a_temporary_error_is_repeated_by_itself() {
-    let cluster = Cluster::embedded().await;
-    let stage = Stage::new(&cluster).await;
-    let times = Notes::default();
-    let resource = Resource::of::<Widget>().index(Said, timed(&stage, &times), |o| o);
-    let operator = cluster.start(Operator::new("suite").resource(resource));
-    stage.create("a", json!({"size": 1, "says": {"a": 1}})).await;
-    stage.met.wait(json!({"a": [1]})).await;
-    let begin = Instant::now();
-    stage.edit("a", json!({"fails": "for a while"})).await;
-    stage.met.wait(json!({})).await;
-    tokio::time::sleep(secs(5)).await;
-    stage.edit("a", json!({"fails": null, "says": {"a": 2}})).await;
-    tokio::time::sleep(secs(4)).await;
-    assert_eq!((stage.met.said(), times.all().len()), (json!({}), 2));
-    stage.met.wait(json!({"a": [2]})).await;
-    assert!((10..=11).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
-    // A success has ended the series, and nothing is called for nothing.
-    tokio::time::sleep(hours(1)).await;
-    assert_eq!(times.all(), ["0 at 0", "0 at 0", "1 at 10"]);
-    // Without a delay, the next event is early enough, and so is a moment without one.
-    stage.edit("a", json!({"fails": "for a moment"})).await;
-    stage.met.wait(json!({})).await;
-    stage.edit("a", json!({"fails": null})).await;
-    stage.met.wait(json!({"a": [2]})).await;
-    operator.stop().await;
-}
-
-// I-11, I-12: arbitrary errors as temporary ones, after the backoff; retries and timeout make them permanent.
-#[tokio::test(start_paused = true)]
-async fn limits_make_errors_permanent() {
-    type Options = fn(IndexOptions<Widget>) -> IndexOptions<Widget>;
-    let cases: [(Options, &[&str]); 3] = [
-        (
-            |o| o.errors(ErrorsMode::Temporary).backoff(secs(7)).retries(3),
-            &["0 at 0", "1 at 7", "2 at 14"],
-        ),
-        (
-            |o| o.errors(ErrorsMode::Temporary).backoff(secs(7)).timeout(secs(10)),
-            &["0 at 0", "1 at 7"],
-        ),
-        (|o| o.errors(ErrorsMode::Permanent), &["0 at 0"]),
-    ];
-    for (options, expected) in cases {
-        let cluster = Cluster::embedded().await;
-        let stage = Stage::new(&cluster).await;
-        let times = Notes::default();
-        let resource = Resource::of::<Widget>().index(Said, timed(&stage, &times), options);
-        let operator = cluster.start(Operator::new("suite").resource(resource));
-        stage
-            .create("a", json!({"size": 1, "fails": "somehow", "says": {"a": 1}}))
-            .await;
-        tokio::time::sleep(hours(1)).await;
-        stage.edit("a", json!({"fails": null})).await;
-        tokio::time::sleep(hours(1)).await;
-        assert_eq!(times.all(), expected);
-        assert_eq!(stage.met.said(), json!({}));
-        operator.stop().await;
-    }
-}
-
-// I-12: a success resets all.
-#[tokio::test(start_paused = true)]
-async fn a_success_begins_the_count_anew() {
-    let cluster = Cluster::embedded().await;
-    let stage = Stage::new(&cluster).await;
-    let times = Notes::default();
-    let resource = Resource::of::<Widget>().index(Said, timed(&stage, &times), |o| o.retries(2));
-    let operator = cluster.start(Operator::new("suite").resource(resource));
-    stage
-        .create("a", json!({"size": 1, "fails": "for a while", "says": {"a": 1}}))
-        .await;
-    for round in 0..3 {
-        tokio::time::sleep(secs(5)).await;
-        stage.edit("a", json!({"fails": null})).await;
-        tokio::time::sleep(secs(10)).await;
-        assert_eq!(stage.met.said(), json!({"a": [1]}), "in round {round}");
-        if round < 2 {
-            stage.edit("a", json!({"fails": "for a while"})).await;
-        }
-    }
-    operator.stop().await;
-    let retries: Vec<_> = times.all().iter().map(|call| call[..1].to_owned()).collect();
-    assert_eq!(retries, ["0", "1", "0", "1", "0", "1"]);
 }
 
 // I-5: each version is indexed once; neither echoes of own patches nor repeated listings are.
@@ -647,51 +462,6 @@ async fn no_index_takes_the_place_of_an_argument() {
     assert_eq!(notes, ["a", "index of a", "0"]);
 }
 
-/// The index `said` with other values.
-#[derive(Clone, Copy)]
-struct Misheard;
-
-impl IndexKey for Misheard {
-    const ID: &'static str = "said";
-    type Key = String;
-    type Value = Vec<u8>;
-}
-
-// I-1: one index has one type, and an id of its own.
-#[tokio::test(start_paused = true)]
-async fn contradicting_indexes_refuse_the_start() {
-    let cluster = Cluster::embedded().await;
-    let refusal = async |operator: Operator| {
-        let options = RunOptions::new(cluster.client.clone());
-        let ended = timeout(secs(10), operator.run(options)).await;
-        ended.expect("it does not start").unwrap_err().to_string()
-    };
-    let (notes, met) = (Notes::default(), Met::default());
-    let misheard = |_: Index<Gadget>| async { HandlerResult::Ok(Entries::none()) };
-    let message = refusal(
-        Operator::new("suite")
-            .resource(Resource::of::<Widget>().index(Said, said(&notes, &met), |o| o))
-            .resource(Resource::of::<Gadget>().index(Misheard, misheard, |o| o)),
-    )
-    .await;
-    for part in [
-        "`said`",
-        "`alloc::string::String` to `i64`",
-        "`alloc::string::String` to `alloc::vec::Vec<u8>`",
-    ] {
-        assert!(message.contains(part), "{message}");
-    }
-    let seen = |_: Event<Widget>| async { HandlerResult::Ok(()) };
-    let resource = Resource::of::<Widget>()
-        .index(Said, said(&notes, &met), |o| o)
-        .on_event("said", seen, |o| o);
-    let message = refusal(Operator::new("suite").resource(resource)).await;
-    assert!(
-        message.contains("Widget: an index and another handler have the id `said`"),
-        "{message}"
-    );
-}
-
 // I, *Improve on*: a handler waits for what another object contributes.
 #[tokio::test(start_paused = true)]
 async fn a_handler_waits_for_a_change_of_an_index() {
@@ -716,39 +486,5 @@ async fn a_handler_waits_for_a_change_of_an_index() {
         (100..=102).contains(&waited["status"]["made"].as_u64().unwrap()),
         "{waited:#}"
     );
-    operator.stop().await;
-}
-
-// I-19, *Improve on*: an object that waits after an error of its own is indexed.
-#[tokio::test(start_paused = true)]
-async fn a_throttled_object_is_indexed() {
-    let cluster = Cluster::embedded().await;
-    let stage = Stage::new(&cluster).await;
-    let patches = Traffic::any().verb("patch").resource("widgets");
-    server(&cluster)
-        .faults()
-        .plan(patches, usize::MAX, Failure::status(422));
-    let made = |_: Change<Widget>| async { HandlerResult::Ok(()) };
-    let operator = cluster.start(
-        Operator::new("suite")
-            .settings(|settings| settings.queueing.error_delays = vec![hours(1)])
-            .resource(stage.resource(|o| o).on_create("made", made, |o| o)),
-    );
-    stage.create("a", json!({"size": 1, "says": {"a": 1}})).await;
-    tokio::time::sleep(secs(10)).await;
-    let begin = Instant::now();
-    // Patches are refused, and so is every one of the operator's.
-    let put = async |spec: Value| {
-        let mut object = cluster.get(&path(&cluster, "a")).await;
-        object["spec"] = spec;
-        cluster.request("PUT", &path(&cluster, "a"), &object).await.unwrap();
-    };
-    put(json!({"size": 1, "says": {"a": 2}})).await;
-    stage.met.wait(json!({"a": [2]})).await;
-    put(json!({"size": 1, "fails": "for a while"})).await;
-    stage.met.wait(json!({})).await;
-    put(json!({"size": 1, "says": {"a": 3}})).await;
-    stage.met.wait(json!({"a": [3]})).await;
-    assert!(begin.elapsed() < secs(30), "{:?}", begin.elapsed());
     operator.stop().await;
 }

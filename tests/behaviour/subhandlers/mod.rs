@@ -1,5 +1,8 @@
 //! Sub-handlers: planned by a handler, or declared for what an object holds.
 
+mod failing;
+mod meanwhile;
+
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -83,17 +86,11 @@ on_both_servers! {
     by_default_a_family_takes_a_cycle_for_each_of_its_members;
     a_parent_waits_for_a_delayed_sub_handler;
     a_dropped_sub_handler_leaves_nothing_behind;
-    nothing_is_called_for_a_parent_that_fails;
-    a_parent_is_told_of_failures_and_may_fail_with_them;
     waiting_uses_up_no_attempts_of_the_parent;
     families_are_nested;
     items_have_sub_handlers_of_their_own;
     sub_handlers_are_told_a_part_of_what_the_parent_is_told;
     old_and_new_are_for_parents_that_see_both;
-    an_edit_meanwhile_reaches_those_that_have_finished;
-    no_record_stays_when_the_parent_is_filtered_out_meanwhile;
-    a_restart_repeats_nothing;
-    a_deletion_has_a_family_and_supersedes_others;
     names_from_users_are_no_problem_and_equal_ones_fail;
     a_blocking_function_may_be_a_sub_handler;
 }
@@ -236,85 +233,6 @@ async fn a_dropped_sub_handler_leaves_nothing_behind(cluster: &Cluster) {
     operator.stop().await;
     assert_eq!(records(&done), Vec::<String>::new());
     assert_eq!(notes.all(), ["p 0", "dropped 0", "a 0", "p 0", "a 1"]);
-}
-
-// U-4
-async fn nothing_is_called_for_a_parent_that_fails(cluster: &Cluster) {
-    widgets::install(cluster).await;
-    let notes = Notes::default();
-    let parent = {
-        let notes = notes.clone();
-        move |Change { plan, retry, .. }: Change<Widget>| {
-            notes.add(format!("p {retry}"));
-            plan.sub("a", member(&notes, "a", 0, secs(1)), |o| o);
-            async move {
-                if retry == 0 {
-                    return Err(Temporary::after(millis(500), "not yet").into());
-                }
-                HandlerResult::Ok(())
-            }
-        }
-    };
-    let operator = cluster.start(operator(
-        Lifecycle::AllAtOnce,
-        Resource::of::<Widget>().on_create("p", parent, |o| o),
-    ));
-    create(cluster, "a", json!({"size": 1})).await;
-    cluster.wait(&path(cluster, "a"), handled).await;
-    operator.stop().await;
-    assert_eq!(notes.all(), ["p 0", "p 1", "a 0"]);
-}
-
-// U-7
-async fn a_parent_is_told_of_failures_and_may_fail_with_them(cluster: &Cluster) {
-    widgets::install(cluster).await;
-    let notes = Notes::default();
-    let parent = |strict: bool| {
-        let notes = notes.clone();
-        move |Change { plan, .. }: Change<Widget>| {
-            notes.add(format!("{strict} {:?}", plan.failures()));
-            let bad = |_: Change<Widget>| async { HandlerResult::<()>::Err(Permanent::new("no").into()) };
-            plan.sub("bad", bad, |o| o);
-            plan.sub("good", member(&notes, "good", 1, millis(500)), |o| o);
-            if strict {
-                plan.all_must_succeed();
-            }
-            async move { HandlerResult::Ok(strict) }
-        }
-    };
-    let log = capture(Verbosity::Normal);
-    let operator = cluster.start(operator(
-        Lifecycle::AllAtOnce,
-        Resource::of::<Widget>()
-            .on_create("lenient", parent(false), |o| o)
-            .on_create("strict", parent(true), |o| o),
-    ));
-    create(cluster, "a", json!({"size": 1})).await;
-    let done = cluster
-        .wait(&path(cluster, "a"), |object| {
-            handled(object) && object["status"]["lenient"] == false
-        })
-        .await;
-    operator.stop().await;
-    assert_eq!(done["status"]["strict"], Value::Null);
-    let all = notes.all();
-    for seen in [
-        "false []",
-        "true []",
-        r#"false [("bad", "no")]"#,
-        r#"true [("bad", "no")]"#,
-    ] {
-        assert!(all.iter().any(|note| note == seen), "{seen}: {all:?}");
-    }
-    if cluster.embedded.is_none() {
-        return; // other threads write to other logs
-    }
-    let text = log.text();
-    let failed = "Handler strict failed for good: sub-handlers have failed: strict/bad: no";
-    assert!(
-        text.contains(failed) && text.contains("Handler lenient succeeded"),
-        "{text}"
-    );
 }
 
 // U-8
@@ -500,145 +418,6 @@ async fn old_and_new_are_for_parents_that_see_both(cluster: &Cluster) {
     assert!(text.contains(refused), "{text}");
 }
 
-// C-15, U-6: an edit that comes meanwhile is told to each of a family, once
-async fn an_edit_meanwhile_reaches_those_that_have_finished(cluster: &Cluster) {
-    widgets::install(cluster).await;
-    let notes = Notes::default();
-    let parent = {
-        let inner = notes.clone();
-        move |Change { plan, .. }: Change<Widget>| {
-            for (id, failures) in [("a", 0), ("b", 1)] {
-                let inner = inner.clone();
-                let told = move |Change { old, new, retry, .. }: Change<Widget>| {
-                    let size =
-                        |side: Option<kopf_runtime::Raw>| side.map_or(0, |side| side["spec"]["size"].as_i64().unwrap());
-                    inner.add(format!("{id} {}->{}", size(old), size(new)));
-                    async move {
-                        if retry < failures {
-                            return Err(Temporary::after(secs(2), "not yet").into());
-                        }
-                        HandlerResult::Ok(())
-                    }
-                };
-                plan.sub(id, told, |o| o);
-            }
-            async { HandlerResult::Ok(()) }
-        }
-    };
-    let operator = cluster.start(operator(
-        Lifecycle::AllAtOnce,
-        Resource::of::<Widget>().on_update("p", parent, |o| o),
-    ));
-    let path = path(cluster, "a");
-    create(cluster, "a", json!({"size": 1})).await;
-    cluster.wait(&path, handled).await;
-    cluster.patch(&path, &json!({"spec": {"size": 2}})).await;
-    cluster.wait(&path, |object| !record(object, "p.b").is_null()).await;
-    cluster.patch(&path, &json!({"spec": {"size": 3}})).await;
-    let settled = |object: &Value| {
-        let base = object["metadata"]["annotations"][format!("{PREFIX}/last-handled-configuration")].as_str();
-        base.is_some_and(|base| base.contains("\"size\":3"))
-    };
-    let done = cluster.wait(&path, settled).await;
-    operator.stop().await;
-    let mut told = notes.all();
-    told.sort();
-    assert_eq!(told, ["a 1->2", "a 2->3", "b 1->2", "b 1->3"]);
-    assert_eq!(records(&done), Vec::<String>::new());
-}
-
-// B-022
-async fn no_record_stays_when_the_parent_is_filtered_out_meanwhile(cluster: &Cluster) {
-    widgets::install(cluster).await;
-    let notes = Notes::default();
-    let parent = {
-        let inner = notes.clone();
-        planner(&notes, "p", move |plan, _| {
-            plan.sub("a", member(&inner, "a", 0, secs(1)), |o| o);
-            plan.sub("b", member(&inner, "b", 9, hours(1)), |o| o);
-        })
-    };
-    let operator = cluster.start(operator(
-        Lifecycle::AllAtOnce,
-        Resource::of::<Widget>().on_create("p", parent, |o| o.label("tier", "gold")),
-    ));
-    let path = path(cluster, "a");
-    create_with(cluster, "a", json!({"labels": {"tier": "gold"}}), json!({"size": 1})).await;
-    cluster.wait(&path, |object| !record(object, "p.b").is_null()).await;
-    cluster
-        .patch(&path, &json!({"metadata": {"labels": {"tier": "tin"}}}))
-        .await;
-    cluster.wait(&path, |object| records(object).is_empty()).await;
-    // A later cycle starts clean.
-    cluster
-        .patch(&path, &json!({"metadata": {"labels": {"tier": "gold"}}}))
-        .await;
-    notes.wait_for(6).await;
-    operator.stop().await;
-    assert_eq!(notes.all(), ["p 0", "a 0", "b 0", "p 0", "a 0", "b 0"]);
-}
-
-// P-12, U-9
-async fn a_restart_repeats_nothing(cluster: &Cluster) {
-    widgets::install(cluster).await;
-    let notes = Notes::default();
-    let start = || {
-        let inner = notes.clone();
-        let parent = planner(&notes, "p", move |plan, _| {
-            plan.sub("a", member(&inner, "a", 0, secs(1)), |o| o);
-            plan.sub("b", member(&inner, "b", 1, secs(2)), |o| o);
-        });
-        cluster.start(operator(
-            Lifecycle::AllAtOnce,
-            Resource::of::<Widget>().on_create("p", parent, |o| o),
-        ))
-    };
-    let operator = start();
-    create(cluster, "a", json!({"size": 1})).await;
-    let path = path(cluster, "a");
-    cluster.wait(&path, |object| !record(object, "p.b").is_null()).await;
-    operator.stop().await;
-    let operator = start();
-    let done = cluster.wait(&path, handled).await;
-    operator.stop().await;
-    assert_eq!(notes.all(), ["p 0", "a 0", "b 0", "p 0", "b 1"]);
-    assert_eq!(records(&done), Vec::<String>::new());
-}
-
-// C-16, U-10: a deletion is handled by a family, which drops what another one has not finished
-async fn a_deletion_has_a_family_and_supersedes_others(cluster: &Cluster) {
-    widgets::install(cluster).await;
-    let notes = Notes::default();
-    let making = {
-        let inner = notes.clone();
-        planner(&notes, "p", move |plan, _| {
-            plan.sub("a", member(&inner, "a", 9, hours(1)), |o| o);
-        })
-    };
-    let deleting = {
-        let inner = notes.clone();
-        planner(&notes, "d", move |plan, _| {
-            plan.sub("x", member(&inner, "x", 0, secs(1)), |o| o);
-            plan.sub("y", member(&inner, "y", 1, secs(1)), |o| o);
-        })
-    };
-    let operator = cluster.start(operator(
-        Lifecycle::AllAtOnce,
-        Resource::of::<Widget>()
-            .on_create("p", making, |o| o)
-            .on_delete("d", deleting, |o| o),
-    ));
-    create(cluster, "a", json!({"size": 1})).await;
-    let path = path(cluster, "a");
-    cluster.wait(&path, |object| !record(object, "p.a").is_null()).await;
-    cluster.request("DELETE", &path, &Value::Null).await.unwrap();
-    let between = cluster.wait(&path, |object| !record(object, "d").is_null()).await;
-    assert_eq!(records(&between), ["d", "d.x", "d.y"]);
-    cluster.wait(&path, Value::is_null).await;
-    operator.stop().await;
-    assert_eq!(notes.all(), ["p 0", "a 0", "d 0", "x 0", "y 0", "d 0", "y 1"]);
-}
-
 // B-057, N-1, U-2
 async fn names_from_users_are_no_problem_and_equal_ones_fail(cluster: &Cluster) {
     widgets::install(cluster).await;
@@ -702,113 +481,6 @@ async fn a_blocking_function_may_be_a_sub_handler(cluster: &Cluster) {
         .wait(&path(cluster, "a"), |object| object["status"]["p/work"] == "a")
         .await;
     operator.stop().await;
-}
-
-// E-15, R-5: what one of a family wants and cannot have is its own failure
-#[tokio::test(start_paused = true)]
-async fn a_refused_patch_fails_none_but_its_sub_handler() {
-    let cluster = Cluster::embedded().await;
-    widgets::install(&cluster).await;
-    let notes = Notes::default();
-    let parent = {
-        let inner = notes.clone();
-        move |Change { plan, patch, .. }: Change<Widget>| {
-            inner.add("p");
-            patch.meta().label("tier", "gold");
-            let noting = inner.clone();
-            let bad = move |Change { patch, retry, .. }: Change<Widget>| {
-                noting.add(format!("bad {retry}"));
-                if retry == 0 {
-                    patch.merge(json!({"spec": "no mapping"}));
-                }
-                async { HandlerResult::Ok("bad") }
-            };
-            plan.sub("bad", bad, |o| o.backoff(secs(5)));
-            plan.sub("good", member(&inner, "good", 0, secs(1)), |o| o);
-            async { HandlerResult::Ok("p") }
-        }
-    };
-    let operator = cluster.start(operator(
-        Lifecycle::AllAtOnce,
-        Resource::of::<Widget>().on_create("p", parent, |o| o),
-    ));
-    create(&cluster, "a", json!({"size": 1})).await;
-    let path = path(&cluster, "a");
-    let between = cluster.wait(&path, |object| !record(object, "p").is_null()).await;
-    assert_eq!(between["metadata"]["labels"]["tier"], "gold");
-    assert_eq!(record(&between, "p")["success"], false, "it waits");
-    assert_eq!(
-        (
-            &record(&between, "p.bad")["success"],
-            &record(&between, "p.good")["success"]
-        ),
-        (&json!(false), &json!(true))
-    );
-    assert_eq!(
-        between["status"],
-        json!({"p/good": "good"}),
-        "no result of the parent yet"
-    );
-    let all = json!({"p": "p", "p/bad": "bad", "p/good": "good"});
-    let done = cluster
-        .wait(&path, |object| handled(object) && object["status"] == all)
-        .await;
-    operator.stop().await;
-    assert_eq!(notes.all(), ["p", "bad 0", "good 0", "p", "bad 1"]);
-    assert_eq!(records(&done), Vec::<String>::new());
-}
-
-// U-8, E-10: the parent's time bounds also calls that are running
-#[tokio::test(start_paused = true)]
-async fn the_timeout_of_a_parent_ends_its_sub_handlers() {
-    let cluster = Cluster::embedded().await;
-    widgets::install(&cluster).await;
-    let log = capture(Verbosity::Normal);
-    let (notes, begin) = (Notes::default(), Instant::now());
-    let parent = |others: [&'static str; 2]| {
-        let inner = notes.clone();
-        move |Change { plan, .. }: Change<Widget>| {
-            let noting = inner.clone();
-            let endless = move |_: Change<Widget>| {
-                noting.add("endless");
-                async {
-                    tokio::time::sleep(hours(1)).await;
-                    HandlerResult::Ok(())
-                }
-            };
-            for id in others {
-                if id == "endless" {
-                    plan.sub(id, endless.clone(), |o| o);
-                } else {
-                    plan.sub(id, member(&inner, id, 0, secs(1)), |o| o);
-                }
-            }
-            async { HandlerResult::Ok("p") }
-        }
-    };
-    // Some are not called any more; or all were called, and one of them was not let finish.
-    let operator = cluster.start(operator(
-        Lifecycle::AllAtOnce,
-        Resource::of::<Widget>()
-            .on_create("p", parent(["endless", "late"]), |o| o.timeout(secs(10)))
-            .on_create("q", parent(["early", "endless"]), |o| o.timeout(secs(30))),
-    ));
-    create(&cluster, "a", json!({"size": 1})).await;
-    let done = cluster
-        .wait(&path(&cluster, "a"), |object| {
-            handled(object) && !object["status"].is_null()
-        })
-        .await;
-    operator.stop().await;
-    assert!(begin.elapsed() < secs(60), "{:?}", begin.elapsed());
-    assert_eq!(notes.all(), ["endless", "early 0", "endless"]);
-    assert_eq!(
-        (&done["status"], records(&done)),
-        (&json!({"q/early": "early"}), vec![])
-    );
-    let text = log.text();
-    assert!(text.contains("Handler p failed for good: would time out"), "{text}");
-    assert!(text.contains("Handler q failed for good: timed out"), "{text}");
 }
 
 // U-5
