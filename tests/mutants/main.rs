@@ -5,7 +5,7 @@
 //! A mutant is killed if its test is built and fails. It has survived if the test passes, hangs, or cannot be built.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -96,6 +96,7 @@ impl Copy {
             .output()
             .context("cannot ask git for the files")?;
         let listing = String::from_utf8(listing.stdout)?;
+        copy.clear(&copy.root, &listing.split('\0').map(Path::new).collect())?;
         for name in listing.split('\0').filter(|name| !name.is_empty()) {
             // A file that was removed and not committed yet is listed too.
             if let Ok(content) = std::fs::read(workspace().join(name)) {
@@ -103,6 +104,22 @@ impl Copy {
             }
         }
         Ok(copy)
+    }
+
+    /// Removes what an earlier copy had and this one has not: a module that has moved would be there twice.
+    fn clear(&self, folder: &Path, names: &BTreeSet<&Path>) -> Result<()> {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry?.path();
+            if path.is_dir() {
+                self.clear(&path, names)?;
+            } else if !path
+                .strip_prefix(&self.root)
+                .is_ok_and(|name| names.contains(name) && workspace().join(name).exists())
+            {
+                std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes a file unless it is so already: what has not changed is not built again.
